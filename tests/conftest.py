@@ -18,7 +18,7 @@ from support.made_datasets import made, rel_er
 from support.mysql_server import mysql, mysql_database
 from support.postgres_server import database, postgres
 from support.shop_fixtures import shop, shop_run
-from support.shop_to_fill import shop_to_fill
+from support.shop_to_fill import postgres_to_fill, shop_to_fill
 from support.shop_with_gaps import gappy_run, gappy_shop, tables, today
 from support.skips import pytest_sessionfinish, pytest_terminal_summary
 
@@ -32,6 +32,7 @@ __all__ = [
     "mysql",
     "mysql_database",
     "postgres",
+    "postgres_to_fill",
     "pytest_sessionfinish",
     "pytest_terminal_summary",
     "rel_er",

@@ -59,6 +59,8 @@ def raised() -> Iterator[tuple[str, str]]:
                     yield "unknown-name", "unknown … …"
                 case ast.Call(func=ast.Name(id=name), args=[ast.Constant(value=str(code)), *rest]) if _is_raised(name, code):
                     yield code, text(rest[2 if name == "FormatError" else 0])
+                case ast.Call(func=ast.Attribute(attr="refusal"), args=[ast.Constant(value=str(code)), reason, *_]):
+                    yield code, text(reason)
                 # Of a parser: a place and a reason, or the other way round, and perhaps a code.
                 case ast.Call(func=ast.Attribute(attr="at"), args=[_, reason, *rest]):
                     yield _last(rest, "sql-not-supported"), text(reason)

@@ -17,6 +17,16 @@ import pytest
 PASSWORD = "s3cret/word@home"  # noqa: S105
 
 
+def server_home(prefix: str) -> tuple[Path, int, str | None]:
+    """Return a new directory and a free port for a server, and whom it runs as: it refuses to be root."""
+    base, user = Path(tempfile.mkdtemp(prefix=prefix)), "nobody" if os.geteuid() == 0 else None
+    if user:
+        shutil.chown(base, user)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return base, probe.getsockname()[1], user
+
+
 @contextmanager
 def running_postgres() -> Iterator[tuple[str, Callable[[], None]]]:
     """Yield the URL of a server, without a database, and what stops it as a crash would."""
@@ -24,16 +34,11 @@ def running_postgres() -> Iterator[tuple[str, Callable[[], None]]]:
     missing = [name for name in ("initdb", "pg_ctl") if shutil.which(name) is None]
     if missing:
         pytest.skip(f"needs PostgreSQL: no {' and no '.join(missing)} on the path")
-    user = "nobody" if os.geteuid() == 0 else None  # the server refuses to run as root
-    base = Path(tempfile.mkdtemp(prefix="relatum-pg-"))
+    base, port, user = server_home("relatum-pg-")
     password = base / "password"
     password.write_text(PASSWORD)
     if user:
-        for path in (base, password):
-            shutil.chown(path, user)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+        shutil.chown(password, user)
 
     def do(*command: str) -> None:
         done = subprocess.run(command, user=user, cwd=base, capture_output=True, text=True, timeout=120, check=False)

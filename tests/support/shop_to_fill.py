@@ -108,3 +108,9 @@ def shop_to_fill(request: pytest.FixtureRequest, tmp_path: Path) -> Filled:
     filled = open_filled(request.param, tmp_path, request)
     filled.run(*(statement for statement in TABLES.split(";")))
     return filled
+
+
+@pytest.fixture
+def postgres_to_fill(request: pytest.FixtureRequest, tmp_path: Path) -> Filled:
+    """Return an empty database of PostgreSQL."""
+    return open_filled("postgres", tmp_path, request)

@@ -1,16 +1,25 @@
-"""Empty cells are filled in place, logged, and emptied again; nothing else changes."""
+"""Empty cells are filled in place or in a copy, logged, and emptied again, as a plain loop over rows does it."""
 
 from __future__ import annotations
 
 import json
+import random
+import sqlite3
+import subprocess
+import sys
 import time
+from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 
-from relatum.tables.changes import Applied, Change, Undone, apply_changes, list_batches, undo_changes
+import pytest
+
+from relatum.tables.changes import Applied, Change, Undone, apply_changes, copy_filled, list_batches, undo_changes
 from relatum.tables.table import Value
 from support.mistakes import mistake
-from support.shop_to_fill import Filled
+from support.shop_to_fill import TABLES, Filled, open_filled
 
 
 def track(key: int, column: str, value: Value, probability: float = 0.75) -> Change:
@@ -48,12 +57,8 @@ def test_the_log_has_a_row_for_each_change(shop_to_fill: Filled) -> None:
         "undone_at FROM relatum_changes ORDER BY number"
     )
     assert [row[:2] for row in rows] == [(1, number) for number in range(4)]
-    assert {row[4]: row[7] for row in rows} == {
-        "genre": "7",
-        "price": "0.99",
-        "name": 'Two; it\'s "2" %s',
-        "seconds": rows[3][7],
-    }
+    written = {"genre": "7", "price": "0.99", "name": 'Two; it\'s "2" %s', "seconds": rows[3][7]}
+    assert {row[4]: row[7] for row in rows} == written
     assert float(rows[3][7]) == 0.1 + 0.2
     assert [json.loads(row[5]) for row in rows] == [{"id": 1}, {"id": 1}, {"id": 2}, {"id": 2}]
     assert {(*row[2:4], row[6], *row[8:]) for row in rows} == {("run 1", "track", None, 0.75, "because", None)}
@@ -136,10 +141,8 @@ def test_values_are_stored_in_the_types_of_columns(shop_to_fill: Filled) -> None
     assert undo_changes(shop_to_fill.to).restored == 4
 
 
-def test_types_of_postgresql(database: str) -> None:
-    import psycopg
-
-    filled = Filled("postgres", database, lambda: psycopg.connect(database))
+def test_types_of_postgresql(postgres_to_fill: Filled) -> None:
+    filled = postgres_to_fill
     filled.run(
         "CREATE TYPE mood AS ENUM ('sad', 'glad')",
         "CREATE DOMAIN positive AS INTEGER CHECK (VALUE > 0)",
@@ -165,28 +168,26 @@ def test_types_of_postgresql(database: str) -> None:
     }
     given = [Change("parent", key, column, value, 0.5) for column, value in values.items()]
     given.append(Change("lab.found", {"k": 1}, "v", "x", 0.5))
-    assert apply_changes(database, given).applied == 8
+    assert apply_changes(filled.to, given).applied == 8
     assert filled.ask("SELECT count(*), count(n) FROM parent") == [(2, 1)]  # the row of the table that inherits is not meant
     ((n, moment),) = filled.ask("SELECT n::text, t AT TIME ZONE 'UTC' FROM ONLY parent")
     assert (n, moment.hour) == ("2.3", 8)
     filled.run("ALTER DATABASE trial SET timezone = 'Asia/Tokyo'", "ALTER DATABASE trial SET datestyle = 'German'")
-    assert undo_changes(database).restored == 8
+    assert undo_changes(filled.to).restored == 8
     assert filled.content("parent", "lab.found") == before
 
 
-def test_a_trigger_that_changes_what_is_written_is_no_obstacle_to_undo(database: str) -> None:
-    import psycopg
-
-    filled = Filled("postgres", database, lambda: psycopg.connect(database))
+def test_a_trigger_that_changes_what_is_written_is_no_obstacle_to_undo(postgres_to_fill: Filled) -> None:
+    filled = postgres_to_fill
     filled.run(
         "CREATE TABLE word (k INTEGER PRIMARY KEY, v TEXT)",
         "INSERT INTO word VALUES (1, NULL)",
         "CREATE FUNCTION lower_v() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.v = lower(NEW.v); RETURN NEW; END'",
         "CREATE TRIGGER lower_v BEFORE UPDATE ON word FOR EACH ROW EXECUTE FUNCTION lower_v()",
     )
-    apply_changes(database, [Change("word", {"k": 1}, "v", "ABC", 0.5)])
+    apply_changes(filled.to, [Change("word", {"k": 1}, "v", "ABC", 0.5)])
     assert filled.ask("SELECT v, new_value FROM word, relatum_changes") == [("abc", "abc")]
-    assert undo_changes(database).restored == 1
+    assert undo_changes(filled.to).restored == 1
 
 
 def test_many_changes_are_quick(shop_to_fill: Filled, count: Callable[[int, int], int]) -> None:
@@ -206,3 +207,156 @@ def test_many_changes_are_quick(shop_to_fill: Filled, count: Callable[[int, int]
     assert undo_changes(shop_to_fill.to).restored == 2 * rows
     assert time.perf_counter() - started < max(30, rows / 500)  # nested loops would take far longer
     assert shop_to_fill.content("big") == before
+
+
+COLUMNS = ("a", "b", "c")
+Row = tuple[Value, ...]
+
+
+def expected(rows: list[Row], changes: list[Change]) -> tuple[list[Row], Applied]:
+    """Return the rows after changes, and the counts, by looking at every row for every change."""
+    keys = [tuple(change.row[column] for column in COLUMNS) for change in changes]
+    outcome: dict[int, str] = {}
+    while True:
+        after = [list(row) for row in rows]
+        written: dict[int, list[int]] = {}
+        for number, (key, change) in enumerate(zip(keys, changes, strict=True)):
+            found = [index for index, row in enumerate(rows) if row == key]
+            position = COLUMNS.index(change.column)
+            same = [other for other in range(len(changes)) if (keys[other], changes[other].column) == (key, change.column)]
+            if outcome.get(number) == "clash":
+                continue
+            if len(same) > 1 or len(found) > 1:
+                outcome[number] = "ambiguous"
+            elif not found:
+                outcome[number] = "missing"
+            elif rows[found[0]][position] is not None:
+                outcome[number] = "filled"
+            else:
+                outcome[number] = "applied"
+                after[found[0]][position] = change.value
+                written.setdefault(found[0], []).append(number)
+        clashing = [number for index, numbers in written.items() if after.count(after[index]) > 1 for number in numbers]
+        if not clashing:
+            break
+        outcome.update(dict.fromkeys(clashing, "clash"))
+    counts = Counter(outcome.values())
+    ambiguous = counts["ambiguous"] + counts["clash"]
+    applied = Applied(1 if counts["applied"] else None, counts["applied"], counts["filled"], counts["missing"], ambiguous)
+    return [tuple(row) for row in after], applied
+
+
+def test_random_changes_do_what_a_plain_loop_does(shop_to_fill: Filled, count: Callable[[int, int], int]) -> None:
+    rng, seen = random.Random(3), Counter[str]()
+    values: tuple[tuple[Value, ...], ...] = (("x", "y", None), (1, 2, None), (0.1, 2.5, None))
+    for _ in range(count(12 if shop_to_fill.engine == "sqlite" else 5, 200)):
+        rows: list[Row] = [tuple(map(rng.choice, values)) for _ in range(rng.randint(1, 12))]
+        listed = ", ".join(f"({', '.join('NULL' if each is None else repr(each) for each in row)})" for row in rows)
+        shop_to_fill.run(
+            "DROP TABLE IF EXISTS t",
+            "DROP TABLE IF EXISTS relatum_changes",
+            "CREATE TABLE t (a TEXT, b INTEGER, c DOUBLE PRECISION)",
+            f"INSERT INTO t VALUES {listed}",  # noqa: S608
+        )
+        before = shop_to_fill.content("t")
+        changes = []
+        for row in sorted({*rng.sample(rows, rng.randint(1, len(rows))), tuple(map(rng.choice, values))}, key=repr):
+            for position in rng.sample(range(3), rng.randint(1, 3)):
+                changes.append(
+                    Change(
+                        "t", dict(zip(COLUMNS, row, strict=True)), COLUMNS[position], rng.choice(values[position][:2]), 0.5
+                    )
+                )
+        changes += rng.sample(changes, rng.random() < 0.2)
+        after, applied = expected(rows, changes)
+        assert apply_changes(shop_to_fill.to, changes) == applied
+        assert Counter(shop_to_fill.ask("SELECT a, b, c FROM t")) == Counter(after)
+        seen.update(applied=applied.applied, filled=applied.filled, missing=applied.missing, ambiguous=applied.ambiguous)
+        if applied.applied:
+            assert undo_changes(shop_to_fill.to).restored == applied.applied
+        assert shop_to_fill.content("t") == before
+    assert min(seen.values()) > 0
+
+
+CHANGES = [Change("track", {"id": 1}, "genre", 7, 0.5), Change("track", {"id": 2}, "genre", 8, 0.5)]
+
+
+@pytest.fixture(params=["sqlite", "duckdb"])
+def shop_file(request: pytest.FixtureRequest, tmp_path: Path) -> Filled:
+    filled = open_filled(request.param, tmp_path, request)
+    filled.run(*TABLES.split(";"))
+    return filled
+
+
+def copied(filled: Filled, path: Path) -> Filled:
+    """Return the database in a file of the same engine."""
+    import duckdb
+
+    return Filled(filled.engine, str(path), lambda: (sqlite3 if filled.engine == "sqlite" else duckdb).connect(str(path)))
+
+
+def test_a_copy_is_filled_and_can_be_undone(shop_file: Filled, tmp_path: Path) -> None:
+    before, content = shop_file.shop, Path(shop_file.to).read_bytes()
+    target = tmp_path / "filled.data"  # whatever it is called
+    assert copy_filled(shop_file.to, target, CHANGES) == Applied(1, applied=1, filled=1, missing=0, ambiguous=0)
+    assert Path(shop_file.to).read_bytes() == content
+    assert sorted(each.name for each in tmp_path.iterdir()) == sorted([Path(shop_file.to).name, "filled.data"])
+    copy = copied(shop_file, target)
+    assert copy.ask("SELECT genre FROM track ORDER BY id") == [(7,), (7,), (None,)]
+    assert [each.source for each in list_batches(target)] == [shop_file.to]
+    undo_changes(target)
+    assert copy.shop == before
+
+
+def test_nothing_is_overwritten_and_nothing_is_left(shop_file: Filled, tmp_path: Path) -> None:
+    target = tmp_path / "filled.data"
+    with mistake("cells-not-changeable"):
+        copy_filled(shop_file.to, target, [*CHANGES, Change("nothing", {"id": 1}, "genre", 7, 0.5)])
+    assert [each.name for each in tmp_path.iterdir()] == [Path(shop_file.to).name]
+    target.write_text("mine")
+    with mistake("already-exists"):
+        copy_filled(shop_file.to, target, CHANGES)
+    assert target.read_text() == "mine"
+    with mistake("not-a-database"):
+        copy_filled(target, tmp_path / "new", CHANGES)
+
+
+LEFT = """
+import os, sys
+import duckdb, sqlite3
+path = sys.argv[1]
+connection = sqlite3.connect(path) if path.endswith(".db") else duckdb.connect(path)
+if path.endswith(".db"):
+    connection.execute("PRAGMA journal_mode = WAL")
+connection.execute("INSERT INTO track VALUES (4, 'late', NULL, NULL, NULL)")
+connection.commit()
+os._exit(0)
+"""
+
+
+def test_what_is_only_in_the_log_of_a_database_is_copied(shop_file: Filled, tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", LEFT, shop_file.to], check=True)
+    log = Path(f"{shop_file.to}{'-wal' if shop_file.engine == 'sqlite' else '.wal'}")
+    assert log.stat().st_size > 0
+    target = tmp_path / "filled.data"
+    given = [*CHANGES, Change("track", {"id": 4}, "genre", 5, 0.5)]
+    assert copy_filled(shop_file.to, target, given).applied == 2
+    assert copied(shop_file, target).ask("SELECT genre FROM track WHERE id = 4") == [(5,)]
+    assert shop_file.ask("SELECT name, genre FROM track WHERE id = 4") == [("late", None)]
+
+
+def test_a_database_that_somebody_writes_to_is_copied_as_it_was_or_not_at_all(
+    shop_file: Filled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from relatum.tables import sqlite
+
+    monkeypatch.setattr(sqlite, "_PATIENCE", 0.1)
+    target = tmp_path / "filled.data"
+    with closing(shop_file.connect()) as other:
+        other.execute("BEGIN EXCLUSIVE" if shop_file.engine == "sqlite" else "BEGIN")
+        other.execute("UPDATE track SET genre = 1")
+        with mistake("database-refused"):
+            copy_filled(shop_file.to, target, CHANGES)
+        assert not target.exists()
+        other.execute("ROLLBACK")
+    assert copy_filled(shop_file.to, target, CHANGES).applied == 1

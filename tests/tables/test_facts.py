@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from relatum.tables import Imported, read
-from support.small_tables import csv_of, rows_of, sqlite_of
+from support.small_tables import csv_of, rows_of, sqlite_of, store_of
 
 SCRIPT = """
 CREATE TABLE items (id INTEGER PRIMARY KEY, category TEXT, weight REAL);
@@ -40,10 +40,9 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Imported:
 
 def test_a_cell_is_where_its_fact_is(imported: Imported) -> None:
     split = imported.split
-    assert split.rows is not None
     where = {fact: number for number, part in enumerate(PARTS) for fact in split.parts[part]}
     seen = {0: 0, 1: 0, 2: 0}
-    for name, table in split.rows.tables.items():
+    for name, table in store_of(split).tables.items():
         for number, row in enumerate(rows_of(split, name)):
             for index, column in enumerate(table.schema.columns):
                 if column.relation is None or column.part_of is not None or row[column.name] is None:
@@ -62,14 +61,13 @@ def test_a_cell_is_where_its_fact_is(imported: Imported) -> None:
 
 def test_the_parts_of_a_date_are_hidden_with_it_and_keys_never_are(imported: Imported) -> None:
     split = imported.split
-    assert split.rows is not None
-    sales = split.rows["sales"]
+    sales = store_of(split)["sales"]
     names = [column.name for column in sales.schema.columns]
     day = names.index("day")
     for part in ("day.month", "day.weekday"):
         assert np.array_equal(sales.parts[names.index(part)], sales.parts[day])
     assert np.count_nonzero(sales.parts[day]) > 50
-    for table in split.rows.tables.values():
+    for table in store_of(split).tables.values():
         if table.schema.row_key is not None:
             assert not table.parts[table.schema.index(table.schema.row_key)].any()
 
@@ -78,8 +76,7 @@ def test_a_measure_in_no_fact_is_held_out_in_the_same_shares_and_a_gap_never_is(
     rows = [(f"a{n % 9}", f"b{n % 7}", None if n % 4 == 0 else n * 0.13) for n in range(4000)]
     path = csv_of(tmp_path / "met.csv", ("who", "whom", "minutes"), rows)
     split = read(path, valid=0.1, test=0.3).split
-    assert split.rows is not None
-    met = split.rows["met"]
+    met = store_of(split)["met"]
     parts, cells = met.parts[met.schema.index("minutes")], met.column("minutes")
     assert not parts[cells < 0].any()
     shares = np.bincount(parts[cells >= 0], minlength=3) / np.count_nonzero(cells >= 0)
@@ -95,7 +92,6 @@ def test_a_measure_in_no_fact_is_held_out_in_the_same_shares_and_a_gap_never_is(
 def test_repeated_rows_are_all_held_out_with_their_fact(tmp_path: Path) -> None:
     rows = [(f"a{n % 9}", f"b{n % 7}") for n in range(630)]  # each of 63 facts ten times
     split = read(csv_of(tmp_path / "met.csv", ("who", "whom"), rows), valid=0.2, test=0.2).split
-    assert split.rows is not None
-    held = split.rows["met"].parts[0]
-    assert np.array_equal(held, split.rows["met"].parts[1])
+    held = store_of(split)["met"].parts[0]
+    assert np.array_equal(held, store_of(split)["met"].parts[1])
     assert np.bincount(held, minlength=3).tolist() == [10 * len(split.parts[part]) for part in PARTS]

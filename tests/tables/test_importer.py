@@ -9,15 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from relatum.data.hypergraph import Split
 from relatum.datasets.load import load
 from relatum.tables import read
+from support.small_tables import all_facts, rows_of
 
 FACTS = [("sold", f"s{n % 5}", f"b{n % 7}", f"i{n % 3}") for n in range(100)]
-
-
-def all_facts(split: Split) -> set[tuple[str, ...]]:
-    return {fact for graph in split.parts.values() for fact in graph}
 
 
 @pytest.mark.parametrize("shape", ["list", "entities", "roles", "another key", "packed"])
@@ -34,7 +30,7 @@ def test_every_shape_of_a_json_fact_is_read(shape: str, tmp_path: Path) -> None:
     path = tmp_path / ("facts.jsonl.gz" if shape == "packed" else "facts.jsonl")
     path.write_bytes(gzip.compress(text) if shape == "packed" else text)
     imported = read(path, relation_key="predicate" if shape == "another key" else "relation")
-    assert all_facts(imported.split) == set(FACTS)
+    assert all_facts(imported) == set(FACTS)
     has_roles = shape in ("roles", "another key")
     assert imported.split.schema["sold"].roles == (roles if has_roles else None)
     imported.save(tmp_path / "out")
@@ -47,15 +43,9 @@ def test_json_values_of_other_types_and_missing_roles(tmp_path: Path) -> None:
     rows = [{"a": 1, "b": 2.0}, {"a": 2.5, "b": True}, {"b": "x", "a": "1"}, {"a": None, "b": "x"}, {"b": "x", "c": 10**30}]
     path.write_text("".join(json.dumps({"relation": "r", **row}) + "\n" for row in rows))
     imported = read(path, drop=["c"])
-    assert all_facts(imported.split) == {("r", "1", "2"), ("r", "2.5", "true"), ("r", "1", "x")}
+    assert all_facts(imported) == {("r", "1", "2"), ("r", "2.5", "true"), ("r", "1", "x")}
     assert imported.tables[0].incomplete == 2
-    assert ("r", "NULL", "x", str(10**30)) in all_facts(read(path, null="value").split)
-
-
-def rows_of(split: Split, table: str) -> list[tuple[str | None, ...]]:
-    assert split.rows is not None
-    names, cells = split.rows.names, split.rows[table].cells
-    return [tuple(names[cell] if cell >= 0 else None for cell in row) for row in cells.T.tolist()]
+    assert ("r", "NULL", "x", str(10**30)) in all_facts(read(path, null="value"))
 
 
 def columns() -> dict[str, list[object]]:
@@ -91,11 +81,11 @@ def test_frames_are_read(library: str) -> None:
         module = pytest.importorskip(library)
         frame = module.table(columns()) if library == "pyarrow" else module.DataFrame(columns())
     imported = read({"sold": frame})
-    assert all_facts(imported.split) == {("sold", *row[:2]) for row in EXPECTED}  # paid has too many gaps for a fact
-    assert rows_of(imported.split, "sold") == EXPECTED
+    assert all_facts(imported) == {("sold", *row[:2]) for row in EXPECTED}  # paid has too many gaps for a fact
+    assert [tuple(row.values()) for row in rows_of(imported.split, "sold")] == EXPECTED
     assert imported.tables[0].gaps == 12
     whole = read({"sold": frame}, columns={"sold": ["seller", "buyer", "paid"]})
-    assert all_facts(whole.split) == {("sold", *row) for row in EXPECTED if None not in row}
+    assert all_facts(whole) == {("sold", *row) for row in EXPECTED if None not in row}
     assert (whole.tables[0].incomplete, whole.tables[0].gaps) == (12, 12)
 
 

@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 
 import pytest
 
 from relatum.errors import DataError
-from relatum.tables import Imported, read
+from relatum.tables import read
 from support.mistakes import mistake
-
-
-def all_facts(imported: Imported) -> set[tuple[str, ...]]:
-    parts = [set(graph) for graph in imported.split.parts.values()]
-    assert sum(map(len, parts)) == len(set.union(*parts)), "no fact is in two parts"
-    return set.union(*parts)
-
-
-def make_sqlite(path: Path, script: str) -> Path:
-    connection = sqlite3.connect(path)
-    connection.executescript(script)
-    connection.close()
-    return path
+from support.small_tables import all_facts, sqlite_of
 
 
 def test_names_in_sqlite_do_not_care_about_case_and_a_key_may_leave_its_target_to_the_primary_key(tmp_path: Path) -> None:
@@ -31,7 +18,7 @@ def test_names_in_sqlite_do_not_care_about_case_and_a_key_may_leave_its_target_t
         CREATE TABLE sales (item INTEGER REFERENCES items, buyer TEXT, again INTEGER REFERENCES iTEMS (id));
         INSERT INTO Items VALUES (1, 'a'), (2, 'a'), (3, 'b'), (4, 'b');
         INSERT INTO sales VALUES (1, 'x', 2), (2, 'y', 3), (3, 'x', 1), (4, 'y', 1);"""
-    imported = read(make_sqlite(tmp_path / "s.db", script))
+    imported = read(sqlite_of(tmp_path / "s.db", script))
     assert ("sales", "Items:1", "sales.buyer:x", "Items:2") in all_facts(imported)
     assert ("Items.category", "Items:1", "Items.category:a") in all_facts(imported)
 
@@ -42,7 +29,7 @@ def test_columns_that_refer_to_each_other_in_a_circle_hold_the_same_entities(tmp
         CREATE TABLE b (id INTEGER PRIMARY KEY REFERENCES a (id), y TEXT);
         INSERT INTO a VALUES (1, 'p'), (2, 'p'), (3, 'r');
         INSERT INTO b VALUES (1, 'q'), (2, 's'), (3, 's');"""
-    imported = read(make_sqlite(tmp_path / "s.db", script))
+    imported = read(sqlite_of(tmp_path / "s.db", script))
     assert set(imported.split.entities) == {"a:1", "a:2", "a:3", "a.x:p", "a.x:r", "b.y:q", "b.y:s"}
     assert {("a.x", "a:3", "a.x:r"), ("b.y", "a:3", "b.y:s")} <= all_facts(imported)
 
@@ -55,7 +42,7 @@ def test_two_kinds_of_one_name_stay_apart(tmp_path: Path) -> None:
         INSERT INTO a VALUES ('1', 'p'), ('1', 'q');
         INSERT INTO "a.b" VALUES (1, 'p'), (2, 'p'), (3, 'q');
         INSERT INTO z VALUES (1, 'm'), (2, 'm'), (2, 'n');"""
-    imported = read(make_sqlite(tmp_path / "s.db", script), columns={"a": ["b", "c"]})
+    imported = read(sqlite_of(tmp_path / "s.db", script), columns={"a": ["b", "c"]})
     kinds = {(record.table, record.column): record.kind for record in imported.columns}
     assert kinds["a", "b"] != kinds["a.b", "id"] == kinds["z", "x"]
 
@@ -145,7 +132,7 @@ def test_values_that_a_foreign_key_leads_nowhere_with_are_counted(tmp_path: Path
         CREATE TABLE sales (item REAL REFERENCES items (id), buyer TEXT);
         INSERT INTO items VALUES (1, 'a'), (2, 'a'), (3, 'b'), (4, 'b');
         INSERT INTO sales VALUES (1, 'x'), (2, 'y'), (77, 'x'), (78, 'y'), (NULL, 'z');"""
-    imported = read(make_sqlite(tmp_path / "s.db", script), keep=["buyer"])
+    imported = read(sqlite_of(tmp_path / "s.db", script), keep=["buyer"])
     why = {record.column: record.why for record in imported.columns if record.table == "sales"}
     assert why["item"] == "refers to items.id; 2 values have no row in items.id"
     assert "items:77" in imported.split.entities

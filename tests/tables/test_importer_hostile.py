@@ -14,7 +14,7 @@ from relatum.datasets.load import load
 from relatum.errors import RelatumError
 from relatum.tables import Imported, read
 from support.mistakes import mistake
-from support.small_tables import all_facts, csv_of, relations, rows_of, sqlite_of
+from support.small_tables import all_facts, csv_of, relations, rows_of, sqlite_of, store_of
 
 
 def wide(path: Path, columns: int, rows: int = 200) -> Path:
@@ -90,10 +90,9 @@ def test_a_foreign_key_of_several_columns_is_followed_column_by_column(tmp_path:
     rows = [(n, n * 3 % 4, n % 4) for n in range(30)]
     imported = read(sqlite_of(tmp_path / "s.db", script, p=owners, c=rows))
     assert ("c", "p.a:3", "p.b:1") in all_facts(imported)
-    assert imported.split.rows is not None
-    (reference,) = imported.split.rows["c"].schema.references
+    (reference,) = store_of(imported.split)["c"].schema.references
     assert (reference.columns, reference.table, reference.targets) == (("x", "y"), "p", ("a", "b"))
-    assert imported.split.rows["p"].schema.keys == (("a", "b"),)
+    assert store_of(imported.split)["p"].schema.keys == (("a", "b"),)
 
 
 def odd(tmp_path: Path) -> Path:
@@ -113,8 +112,7 @@ def test_names_in_any_script_come_through_and_are_read_again(tmp_path: Path, opt
     assert sum(row["町"] == f"{prefix}日本" for row in rows_of(imported.split, "täble ☃")) == 12
     gaps = [row["町"] for row in rows_of(imported.split, "täble ☃")][::5]
     assert set(gaps) == ({"täble ☃.町:NULL"} if "null" in options else {None})
-    assert imported.split.rows is not None
-    assert imported.split.rows["täble ☃"].labels == tuple(f"ünï {n}" for n in range(60))
+    assert store_of(imported.split)["täble ☃"].labels == tuple(f"ünï {n}" for n in range(60))
     assert_written(imported, tmp_path / "out")
 
 
@@ -122,11 +120,9 @@ def assert_written(imported: Imported, out: Path) -> None:
     imported.save(out)
     loaded = load(out)
     assert loaded.parts == imported.split.parts
-    assert loaded.rows is not None
-    assert imported.split.rows is not None
-    for name, table in imported.split.rows.tables.items():
-        assert loaded.rows[name].schema == table.schema
-        assert np.array_equal(loaded.rows[name].cells, table.cells)
+    for name, table in store_of(imported.split).tables.items():
+        assert store_of(loaded)[name].schema == table.schema
+        assert np.array_equal(store_of(loaded)[name].cells, table.cells)
 
 
 def test_a_table_of_very_many_columns_is_refused_unless_some_are_chosen(tmp_path: Path) -> None:

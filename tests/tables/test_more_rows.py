@@ -13,7 +13,7 @@ from relatum.data.row_store import EMPTY, RowStore
 from relatum.tables.more_rows import facts_of_rows, joined_rows, new_rows, read_more_rows
 from support.mistakes import mistake
 from support.shop_with_gaps import NEW_CUSTOMERS, add_customers, statements
-from support.small_tables import csv_of, rows_of, sqlite_of
+from support.small_tables import csv_of, rows_of, sqlite_of, store_of
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +23,7 @@ def split(gappy_shop: Path) -> Split:
 
 @pytest.fixture(scope="module")
 def store(split: Split) -> RowStore:
-    assert split.rows is not None
-    return split.rows
+    return store_of(split)
 
 
 def named(store: RowStore, table: str, column: str) -> list[str | None]:

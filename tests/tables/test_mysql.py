@@ -12,25 +12,9 @@ from relatum.tables import read
 from relatum.tables.engine import Workspace
 from relatum.tables.open import open_sources
 from relatum.tables.options import ImportOptions
-from relatum.tables.source import SourceTable
 from support.mistakes import mistake
 from support.mysql_server import PASSWORD, connect, run_script
-from support.odd_texts import ODD_TEXTS
-
-
-def tables_of(url: str, views: bool = False) -> dict[str, SourceTable]:
-    with Workspace() as workspace, open_sources(url, workspace, ImportOptions(views=views)) as found:
-        return {name: table for name, (_, table) in found.items()}
-
-
-def staged(url: str, name: str, views: bool = False) -> list[tuple[object, ...]]:
-    """Return the readable columns of a table as they are in the workspace."""
-    with Workspace() as workspace, open_sources(url, workspace, ImportOptions(views=views)) as found:
-        source, table = found[name]
-        columns = [column for column in table.columns if column.kind != "unreadable"]
-        source.stage(table, columns, "seen")
-        chosen = ", ".join(f"c{index}" for index in range(len(columns)))
-        return workspace.rows(f"SELECT {chosen} FROM seen ORDER BY ALL")  # noqa: S608
+from support.small_tables import ODD_TEXTS, staged, staged_texts, tables_of
 
 
 def test_keys_and_references_in_any_case(mysql_database: str) -> None:
@@ -76,19 +60,8 @@ def test_values_of_every_type(mysql_database: str) -> None:
     found = staged(mysql_database, "t")
     assert [tuple(map(str, row)) for row in found] == [
         (
-            *(
-                "7",
-                "0.1",
-                "1.5",
-                "2024-02-03",
-                "2024-02-03 04:05:06.789000",
-                "2024-02-03 10:00:00",
-                "2024",
-                "5",
-                "é",
-                "naïve",
-            ),
-            *("日本 😀", "5e1b0a1c-0000-4000-8000-000000000001"),
+            *("7", "0.1", "1.5", "2024-02-03", "2024-02-03 04:05:06.789000", "2024-02-03 10:00:00", "2024", "5"),
+            *("é", "naïve", "日本 😀", "5e1b0a1c-0000-4000-8000-000000000001"),
         ),
         ("8", *["None"] * 11),
     ]
@@ -173,9 +146,4 @@ def test_odd_values_are_what_the_driver_fetches_row_by_row(mysql_database: str, 
         expected = list(cursor.fetchall())
     for piece in (1 << 24, 100):
         monkeypatch.setattr("relatum.tables.servers.PIECE", piece)
-        with Workspace() as workspace, open_sources(mysql_database, workspace, ImportOptions()) as found:
-            source, table = found["odd"]
-            source.stage(table, table.columns, "seen")
-            assert workspace.rows("FROM seen_text") == expected
-            source.stage(table, (), "none")  # still as many rows
-            assert workspace.rows("FROM none_text") == [(None,)] * len(expected)
+        assert staged_texts(mysql_database, "odd") == expected

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -55,14 +52,6 @@ def test_whole_rows_are_lines_of_csv_and_the_rest_is_left(rows: list[Row], numbe
     ends = [len(packets(rows[:count])) for count in range(len(rows) + 1)]
     whole = max(count for count, end in enumerate(ends) if end <= cut)
     assert packets_as_csv(sent[:cut], width, number) == expected(rows[:whole])
-
-
-def test_lines_are_what_another_reader_of_csv_finds() -> None:
-    rows: list[Row] = [[b"a,b", b'say "hi"', b"x\ny"], [b"", b"\\", b"'"]]
-    text = packets_as_csv(packets(rows), 3, 0)[0].decode()
-    assert list(csv.reader(io.StringIO(text, newline=""), strict=True)) == [
-        [str(v, "utf-8") for v in row if v is not None] for row in rows
-    ]
 
 
 @pytest.mark.parametrize("size", [250, 251, 65535, 65536, 0xFFFFFF - 5])

@@ -1,16 +1,25 @@
-"""What the rows of a table become: the rules, one by one and in their order."""
+"""What the rows of a table become: the rules, one by one; and which column determines which, as a plain loop counts."""
 
 from __future__ import annotations
 
 import random
+from collections import Counter, defaultdict
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from relatum.data.row_store import Dependency
+from relatum.data.vocabulary import Ids
 from relatum.errors import RelatumWarning
 from relatum.tables import Imported, read
+from relatum.tables.shapes import find_dependencies
 from support.mistakes import mistake
-from support.small_tables import all_facts, csv_of, relations, rows_of, sqlite_of
+from support.small_tables import all_facts, csv_of, relations, rows_of, sqlite_of, store_of
 
 ITEMS = "CREATE TABLE items (id INTEGER PRIMARY KEY, name TEXT, category TEXT, weight REAL);"
 BUYERS = "CREATE TABLE buyers (id INTEGER PRIMARY KEY, city TEXT);"
@@ -90,8 +99,7 @@ def test_the_same_event_with_few_columns_is_a_fact_alone(tmp_path: Path) -> None
     imported = read(path)
     assert shape(imported, "sales")[0] == "fact"
     assert str(imported.split.schema["sales"]) == "sales(item, buyer)"
-    assert imported.split.rows is not None
-    assert imported.split.rows["sales"].schema.row_key == "id"
+    assert store_of(imported.split)["sales"].schema.row_key == "id"
     assert [row["id"] for row in rows_of(imported.split, "sales")] == [f"sales:{row[0]}" for row in rows]
 
 
@@ -174,17 +182,17 @@ def test_a_shape_can_be_chosen(shop: Path, wanted: str, expected: list[str]) -> 
 
 def test_a_shape_that_cannot_be_is_refused(shop: Path, tmp_path: Path) -> None:
     loose = csv_of(tmp_path / "loose.csv", ("a", "b"), [(n % 3, n % 4) for n in range(24)])
-    for wanted in ("entity", "both"):
-        with mistake("no-row-key"):
-            read(loose, shapes={"loose": wanted})
-    with mistake("no-row-key"):
-        read(shop, tables=["items"], shapes={"items": "entity"}, drop=["items.id"])
-    with mistake("not-chosen"):
-        read(loose, shapes={"loose": "both"}, columns={"loose": ["a", "b"]})
-    with mistake("not-chosen"):
-        read(shop, tables=["items"], shapes={"sales": "fact"})
-    with mistake("setting-out-of-range"):
-        read(loose, shapes={"loose": "row"})
+    wrong: list[tuple[str, Path, dict[str, Any]]] = [
+        ("no-row-key", loose, {"shapes": {"loose": "entity"}}),
+        ("no-row-key", loose, {"shapes": {"loose": "both"}}),
+        ("no-row-key", shop, {"tables": ["items"], "shapes": {"items": "entity"}, "drop": ["items.id"]}),
+        ("not-chosen", loose, {"shapes": {"loose": "both"}, "columns": {"loose": ["a", "b"]}}),
+        ("not-chosen", shop, {"tables": ["items"], "shapes": {"sales": "fact"}}),
+        ("setting-out-of-range", loose, {"shapes": {"loose": "row"}}),
+    ]
+    for code, path, options in wrong:
+        with mistake(code):
+            read(path, **options)
 
 
 def test_a_key_in_groups_is_no_key(tmp_path: Path) -> None:
@@ -203,3 +211,112 @@ def test_relations_of_one_name_are_refused_and_can_be_renamed(tmp_path: Path) ->
     with mistake("two-tables-one-relation"):
         read(path)
     assert relations(read(path, relations={"a.b": "other"})) == ["a.b(id, b)", "other(x, y)"]
+
+
+Cell = int | None
+
+
+def by_loop(columns: list[list[Cell]], first: int, second: int) -> tuple[float, int]:
+    """Return the share of rows with the usual value of their group, and how many rows are in groups of two or more."""
+    groups: dict[int, Counter[int]] = defaultdict(Counter)
+    for given_cell, cell in zip(columns[first], columns[second], strict=True):
+        if given_cell is not None and cell is not None:
+            groups[given_cell][cell] += 1
+    several = [group for group in groups.values() if group.total() > 1]
+    rows = sum(group.total() for group in several)
+    return (sum(max(group.values()) for group in several) / rows if rows else 0.0), rows
+
+
+def is_dependency(columns: list[list[Cell]], first: int, second: int) -> bool:
+    share, rows = by_loop(columns, first, second)
+    there = [cell for cell in columns[second] if cell is not None]
+    if first == second or not there or rows < 10:
+        return False
+    usual = max(Counter(there).values()) / len(there)
+    return share >= 0.95 and 1 - share <= 0.5 * (1 - usual) + 1e-12
+
+
+def as_cells(columns: list[list[Cell]]) -> Ids:
+    return np.array([[-1 if cell is None else cell for cell in column] for column in columns], np.int32)
+
+
+def found(columns: list[list[Cell]]) -> dict[tuple[str, str], Dependency]:
+    names = [f"c{n}" for n in range(len(columns))]
+    return {(one.columns[0], one.determines): one for one in find_dependencies(as_cells(columns), names)}
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> list[list[Cell]]:
+    """Return a table in which some columns follow from the first, but for some rows; others are drawn."""
+    rows = draw(st.integers(10, 60))
+    cell: st.SearchStrategy[Cell] = st.integers(0, 5)
+    key = draw(st.lists(cell, min_size=rows, max_size=rows))
+    columns = [key]
+    for _ in range(draw(st.integers(1, 4))):
+        kind = draw(st.sampled_from(("image", "drawn", "usual")))
+        if kind == "usual":  # nearly all the same, whatever the key is
+            column: list[Cell] = [7] * rows
+            for row in draw(st.lists(st.integers(0, rows - 1), max_size=2)):
+                column[row] = draw(cell)
+        elif kind == "image":
+            image = draw(st.lists(st.integers(6, 9), min_size=6, max_size=6))
+            column = [None if one is None else image[one] for one in key]
+            for row in draw(st.lists(st.integers(0, rows - 1), max_size=3)):
+                column[row] = draw(st.integers(6, 9))
+        else:
+            column = draw(st.lists(cell, min_size=rows, max_size=rows))
+        columns.append(column)
+    if draw(st.booleans()):
+        for column in columns:
+            for row in draw(st.lists(st.integers(0, rows - 1), max_size=rows // 2)):
+                column[row] = None
+    return columns
+
+
+@settings(max_examples=100, deadline=None)
+@given(tables())
+def test_what_is_found_is_what_a_loop_finds_and_gaps_hide_no_exact_dependency(columns: list[list[Cell]]) -> None:
+    answers, has_gaps = found(columns), any(None in column for column in columns)
+    for first in range(len(columns)):
+        for second in range(len(columns)):
+            pair = (f"c{first}", f"c{second}")
+            if pair in answers:
+                assert is_dependency(columns, first, second)
+                assert (answers[pair].share, answers[pair].rows) == pytest.approx(by_loop(columns, first, second))
+            elif is_dependency(columns, first, second):
+                assert has_gaps
+                assert by_loop(columns, first, second)[0] < 1
+
+
+def test_a_column_of_its_own_values_determines_nothing_and_few_rows_do_not_either() -> None:
+    assert not found([list(range(50)), [n % 3 for n in range(50)]])
+    assert not found([[n // 2 for n in range(8)], [n // 4 for n in range(8)]])
+    assert not find_dependencies(np.empty((0, 0), np.int32), [])
+    assert not find_dependencies(np.empty((3, 0), np.int32), ["a", "b", "c"])
+    assert not find_dependencies(np.full((2, 30), -1, np.int32), ["a", "b"])
+
+
+def test_a_sample_finds_what_all_rows_say() -> None:
+    rows = 60_000
+    rng = np.random.default_rng(3)
+    city = rng.integers(0, 500, rows).astype(np.int32)
+    country = (city // 25).astype(np.int32)
+    region = np.where(rng.random(rows) < 0.02, rng.integers(0, 20, rows), country).astype(np.int32)
+    other = rng.integers(0, 9, rows).astype(np.int32)
+    rare = (rng.random(rows) < 0.01).astype(np.int32)
+    answers = find_dependencies(
+        np.array([city, country, region, other, rare]), ["city", "country", "region", "other", "rare"]
+    )
+    pairs = {(one.columns[0], one.determines): one for one in answers}
+    assert set(pairs) == {("city", "country"), ("city", "region"), ("country", "region"), ("region", "country")}
+    assert pairs["city", "country"].share == 1.0
+    assert pairs["city", "country"].rows == rows
+    assert 0.97 < pairs["country", "region"].share < 0.99
+    assert all(one.share >= other_one.share for one, other_one in pairwise(answers))
+
+
+def test_an_import_keeps_them_with_the_rows(tmp_path: Path) -> None:
+    rows = [(n, f"city {n % 12}", f"land {n % 12 % 4}", f"a{n * 7 % 5}") for n in range(120)]
+    imported = read(csv_of(tmp_path / "t.csv", ("id", "city", "country", "x"), rows))
+    (one,) = store_of(imported.split)["t"].schema.dependencies
+    assert (one.columns, one.determines, one.share, one.rows) == (("city",), "country", 1.0, 120)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from datetime import date
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from relatum.tables import read
-from relatum.tables.engine import Workspace
-from relatum.tables.open import open_sources
-from relatum.tables.options import ImportOptions
-from relatum.tables.source import SourceTable, other_keys
 from relatum.tables.table import Column, Table
 from relatum.tables.targets import write
 from support.mistakes import mistake
+from support.small_tables import sqlite_of, staged, tables_of
 
 KEYS = """
     CREATE TABLE people (id INTEGER PRIMARY KEY, mail TEXT UNIQUE, "first ""x, y" TEXT, "Last" TEXT NOT NULL, born TEXT,
@@ -29,17 +25,6 @@ KEYS = """
     CREATE INDEX plain ON people (born);
     CREATE TABLE none (a INTEGER, b INTEGER);"""
 PARTIAL = "CREATE UNIQUE INDEX part ON none (a) WHERE b > 0;"
-
-
-def tables_of(given: object, **options: bool) -> dict[str, SourceTable]:
-    with Workspace() as workspace, open_sources(given, workspace, ImportOptions(**options)) as found:
-        return {name: table for name, (_, table) in found.items()}
-
-
-def sqlite_file(path: Path, script: str) -> Path:
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(script)
-    return path
 
 
 def duckdb_file(path: Path, script: str) -> Path:
@@ -59,11 +44,10 @@ def postgres_database(url: str, script: str) -> str:
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb", "postgres"])
 def test_unique_keys_are_those_on_columns_and_on_all_rows(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     makers: dict[str, Callable[[], Path | str]] = {
-        "sqlite": lambda: sqlite_file(tmp_path / "k.db", KEYS + PARTIAL),
+        "sqlite": lambda: sqlite_of(tmp_path / "k.db", KEYS + PARTIAL),
         "duckdb": lambda: duckdb_file(tmp_path / "k.duckdb", KEYS),
         "postgres": lambda: postgres_database(
-            request.getfixturevalue("database"),
-            KEYS + PARTIAL + "CREATE UNIQUE INDEX carries ON none (b) INCLUDE (a);",
+            request.getfixturevalue("database"), KEYS + PARTIAL + "CREATE UNIQUE INDEX carries ON none (b) INCLUDE (a);"
         ),
     }
     tables = tables_of(makers[kind]())
@@ -73,39 +57,25 @@ def test_unique_keys_are_those_on_columns_and_on_all_rows(kind: str, tmp_path: P
     assert tables["none"].unique_keys == ((("b",),) if kind == "postgres" else ())
 
 
-def test_a_key_is_there_once_and_the_primary_one_is_not() -> None:
-    found = [["b", "a"], ("a", "b"), ("id",), ("c",), ("z", "y")]
-    assert other_keys(found, ("id",)) == (("a", "b"), ("c",), ("z", "y"))
-    assert other_keys(found, ("y", "z")) == (("a", "b"), ("c",), ("id",))
-    assert other_keys([], ()) == ()
-
-
 VIEWS = """
     CREATE TABLE sales (item INTEGER, buyer TEXT, price DOUBLE PRECISION, day DATE);
     INSERT INTO sales VALUES (1, 'x', 0.5, '2024-01-01'), (2, 'y', 1.5, '2024-01-02'), (2, 'x', 2.5, '2024-01-01');
     CREATE VIEW dear AS SELECT item, buyer, price, day, 1 < 2 AS sure FROM sales WHERE price > 1;
     CREATE TABLE parts (a INTEGER);
     CREATE VIEW broken AS SELECT a FROM parts;"""
+DEAR = [(2, "x", 2.5, date(2024, 1, 1)), (2, "y", 1.5, date(2024, 1, 2))]
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
 def test_views_are_tables_if_they_are_wanted_and_one_that_cannot_run_is_not_read(kind: str, tmp_path: Path) -> None:
-    maker = sqlite_file if kind == "sqlite" else duckdb_file
+    maker = sqlite_of if kind == "sqlite" else duckdb_file
     path = maker(tmp_path / "v.file", VIEWS + "DROP TABLE parts;")
     assert set(tables_of(path)) == {"sales"}
     tables = tables_of(path, views=True)
     assert {name: table.is_readable for name, table in tables.items()} == {"sales": True, "dear": True, "broken": False}
-    assert staged(path, "dear") == [(2, "x", 2.5, "2024-01-01"), (2, "y", 1.5, "2024-01-02")]
+    assert [row[:4] for row in staged(path, "dear", views=True)] == DEAR
     with mistake("database-refused"):
-        staged(path, "broken")
-
-
-def staged(given: object, name: str) -> list[tuple[object, ...]]:
-    """Return the first four columns of a table as they are in the workspace, the fourth as text."""
-    with Workspace() as workspace, open_sources(given, workspace, ImportOptions(views=True)) as found:
-        source, table = found[name]
-        source.stage(table, table.columns, "seen")
-        return workspace.rows("SELECT c0, c1, c2, CAST(c3 AS VARCHAR) FROM seen ORDER BY ALL")
+        staged(path, "broken", views=True)
 
 
 MORE_VIEWS = """
@@ -123,8 +93,8 @@ def test_views_materialized_views_and_tables_of_other_servers_in_postgres(databa
     tables = tables_of(database, views=True)
     readable = {"sales", "parts", "dear", "broken", "kept", "elsewhere"}
     assert {name: table.is_readable for name, table in tables.items()} == {**dict.fromkeys(readable, True), "empty": False}
-    assert staged(database, "dear") == [(2, "x", 2.5, "2024-01-01"), (2, "y", 1.5, "2024-01-02")]
-    assert len(staged(database, "kept")) == 3
+    assert [row[:4] for row in staged(database, "dear", views=True)] == DEAR
+    assert len(staged(database, "kept", views=True)) == 3
 
 
 def test_a_view_of_duckdb_reaches_no_other_file(tmp_path: Path) -> None:
@@ -134,13 +104,13 @@ def test_a_view_of_duckdb_reaches_no_other_file(tmp_path: Path) -> None:
     path = duckdb_file(tmp_path / "spy.duckdb", script)
     assert not tables_of(path, views=True)["spy"].is_readable
     with mistake("database-refused"):
-        staged(path, "spy")
+        staged(path, "spy", views=True)
 
 
 def test_a_view_of_sqlite_runs_no_function_that_can_do_harm(tmp_path: Path) -> None:
     script = "CREATE TABLE t (a); CREATE VIEW evil AS SELECT load_extension('evil') AS a, 1 AS b, 2 AS c, 3 AS d;"
     with mistake("database-refused"):
-        staged(sqlite_file(tmp_path / "e.db", script), "evil")
+        staged(sqlite_of(tmp_path / "e.db", script), "evil", views=True)
 
 
 def test_tables_of_other_schemas_are_called_by_schema_and_table_in_options(database: str, tmp_path: Path) -> None:

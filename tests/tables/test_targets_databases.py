@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import signal
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import pytest
 
@@ -16,6 +16,7 @@ from relatum.tables.table import Column, Table, Value
 from relatum.tables.targets import write
 from support.mistakes import mistake
 from support.shop_to_fill import ENGINES, Filled, open_filled
+from support.small_tables import Acting
 
 LISTINGS = {
     "sqlite": "SELECT name FROM sqlite_schema WHERE type = 'table'",
@@ -40,27 +41,6 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     place = Place(filled.engine, filled.to, filled.connect)
     place.run("CREATE TABLE kept (item BIGINT, score DOUBLE PRECISION)", "INSERT INTO kept VALUES (1, 0.5), (2, 0.25)")
     return place
-
-
-class Interrupted(Sequence[Value]):
-    """Values in the middle of which Ctrl-C comes."""
-
-    @overload
-    def __getitem__(self, place: int) -> Value: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Value]: ...
-    def __getitem__(self, place: int | slice) -> Value | Sequence[Value]:
-        if place == 700:
-            signal.raise_signal(signal.SIGINT)
-        if not isinstance(place, int) or place >= len(self):
-            raise IndexError
-        return place
-
-    def __len__(self) -> int:
-        return 1000
-
-    def __iter__(self) -> Iterator[Value]:
-        return (self[place] for place in range(len(self)))
 
 
 def table(name: str = "new", items: Sequence[Value] = (3, 4), relation: str = "sold") -> Table:
@@ -128,23 +108,17 @@ def test_ctrl_c_half_way_leaves_the_database_as_it_was(place: Place) -> None:
     before = place.state()
     for options in ({"append": True}, {"replace": True}):
         with pytest.raises(KeyboardInterrupt):
-            write([table("made"), table("kept", Interrupted(), "a")], place.to, **options)
+            write(
+                [table("made"), table("kept", Acting(range(1000), lambda: signal.raise_signal(signal.SIGINT), 700), "a")],
+                place.to,
+                **options,
+            )
         assert place.state() == before
     write(table("made"), place.to)  # nobody holds a lock
 
 
-HOSTILE = [
-    'x"; DROP TABLE kept; --',
-    "x'); DROP TABLE kept; --",
-    "select",
-    "na me",
-    "%s %(a)s ? :a $1",
-    "日本語",
-    'a""b',
-    "{0}",
-    "-- comment",
-    "back\\slash",
-]
+HOSTILE = ['x"; DROP TABLE kept; --', "x'); DROP TABLE kept; --", "select", "na me", "%s %(a)s ? :a $1"]
+HOSTILE += ["日本語", 'a""b', "{0}", "-- comment", "back\\slash"]
 
 
 def test_names_are_names_whatever_they_hold(place: Place) -> None:
@@ -189,25 +163,24 @@ def test_schemas_of_postgresql_and_its_long_names(database: str) -> None:
         assert connection.execute("SELECT count(*) FROM lab.found").fetchone() == (2,)
         with mistake("table-exists"):
             write(table("lab.found"), database)
-        for name, code in (
-            ("nowhere.x", "database-refused"),
-            (".x", "bad-option-form"),
-            ("x" * 64, "name-too-long"),
-            ("pg_class", "table-exists"),
-        ):
+        wrong = {
+            "nowhere.x": "database-refused",
+            ".x": "bad-option-form",
+            "x" * 64: "name-too-long",
+            "pg_class": "table-exists",
+        }
+        given = [(table(name), code) for name, code in wrong.items()]
+        given.append((Table("t", (Column("é" * 40, "text", ["a"]),), "t"), "name-too-long"))
+        given.append((Table("t", (Column("item", "text", ["a", "b\0"]),), "t"), "database-refused"))
+        for one, code in given:
             with mistake(code):
-                write(table(name), database)
-        wide = Table("t", (Column("é" * 40, "text", ["a"]),), "t")
-        with mistake("name-too-long"):
-            write(wide, database)
-        with mistake("database-refused"):
-            write(Table("t", (Column("item", "text", ["a", "b\0"]),), "t"), database)
+                write(one, database)
         listing = "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'public'"
         assert connection.execute(listing).fetchone() == (0,)
         connection.execute("CREATE TABLE typed (item UUID, score NUMERIC)")
         key = "5e1b0a1c-0000-4000-8000-000000000001"
-        given = Table("typed", (Column("item", "text", [key]), Column("score", "number", [0.5])), "t")
-        write(given, database, append=True)  # the server reads a value as the type of its column
+        typed = Table("typed", (Column("item", "text", [key]), Column("score", "number", [0.5])), "t")
+        write(typed, database, append=True)  # the server reads a value as the type of its column
         assert str(connection.execute("SELECT item FROM typed").fetchone()[0]) == key  # type: ignore[index]
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from relatum.tables import Imported, read
+from relatum.tables import read
 from relatum.tables.text_form import TextForm, text_chunks
 from support.mistakes import mistake
+from support.small_tables import all_facts
 
 ROWS = [(f"é{n % 2}", f"b{n % 4}", f"{n % 3}") for n in range(24)]
 FACTS = {("sold", *row) for row in ROWS}
@@ -26,18 +27,13 @@ def table(delimiter: str, header: bool = True) -> str:
     return "".join(delimiter.join(line) + "\n" for line in lines)
 
 
-def facts(imported: Imported) -> set[tuple[str, ...]]:
-    return {fact for graph in imported.split.parts.values() for fact in graph}
-
-
 @pytest.mark.parametrize(
-    ("given", "character"),
-    [(";", ";"), ("tab", "\t"), ("\\t", "\t"), ("Comma", ","), ("space", " "), ("'", "'")],
+    ("given", "character"), [(";", ";"), ("tab", "\t"), ("\\t", "\t"), ("Comma", ","), ("space", " "), ("'", "'")]
 )
 def test_every_delimiter_is_read_whatever_the_ending(tmp_path: Path, given: str, character: str) -> None:
     path = write(tmp_path / "sold.data", table(character))
     imported = read(path, delimiter=given, plain=True)
-    assert facts(imported) == FACTS
+    assert all_facts(imported) == FACTS
     assert imported.split.schema["sold"].roles == ("seller", "buyer", "item")
 
 
@@ -48,14 +44,14 @@ def test_the_delimiter_given_counts_and_not_the_most_frequent_character(tmp_path
 
 def test_without_a_header_columns_are_numbered_and_the_first_line_is_a_row(tmp_path: Path) -> None:
     imported = read(write(tmp_path / "sold.csv", table(",", header=False)), header=False, plain=True)
-    assert facts(imported) == FACTS
+    assert all_facts(imported) == FACTS
     assert imported.tables[0].rows == len(ROWS)
     assert imported.split.schema["sold"].roles == ("column_1", "column_2", "column_3")
 
 
 def test_the_first_row_without_a_header_may_hold_line_ends_and_a_byte_order_mark(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", '\ufeffx,"two\nlines"\n' + "x,y\nz,y\n" * 4)
-    assert facts(read(path, header=False, plain=True)) == {("t", "x", "two␊lines"), ("t", "x", "y"), ("t", "z", "y")}
+    assert all_facts(read(path, header=False, plain=True)) == {("t", "x", "two␊lines"), ("t", "x", "y"), ("t", "z", "y")}
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-8-sig", "cp037"])
@@ -63,7 +59,7 @@ def test_the_first_row_without_a_header_may_hold_line_ends_and_a_byte_order_mark
 def test_every_encoding_is_read(tmp_path: Path, encoding: str, name: str) -> None:
     path = write(tmp_path / name, table(","), encoding)
     before = path.read_bytes()
-    assert facts(read(path, encoding=encoding, plain=True)) == FACTS
+    assert all_facts(read(path, encoding=encoding, plain=True)) == FACTS
     assert path.read_bytes() == before
 
 
@@ -77,11 +73,7 @@ def test_text_comes_in_chunks_that_cut_no_character(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        (
-            "a,b\n",
-            {"delimiter": "::"},
-            "bad-text-format",
-        ),
+        ("a,b\n", {"delimiter": "::"}, "bad-text-format"),
         ("a,b\n", {"delimiter": ""}, "bad-text-format"),
         ("a,b\n", {"delimiter": '"'}, "bad-text-format"),
         ("a,b\n", {"delimiter": "x"}, "bad-text-format"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
@@ -13,8 +12,9 @@ import openpyxl
 import pytest
 
 from relatum.errors import RelatumWarning
-from relatum.tables import Imported, read
+from relatum.tables import read
 from support.mistakes import mistake
+from support.small_tables import all_facts
 
 HEAD = ("who", "what", "when")
 ROWS = [(f"w{n % 4}", n % 3, dt.date(2024, 1, 1 + n % 5)) for n in range(30)]
@@ -32,16 +32,12 @@ def save(path: Path, **sheets: Sequence[Sequence[object]]) -> Path:
     return path
 
 
-def facts(imported: Imported) -> set[tuple[str, ...]]:
-    return {fact for graph in imported.split.parts.values() for fact in graph}
-
-
 @pytest.mark.parametrize("ending", ["xlsx", "xlsm", "XLSX"])
 def test_a_single_sheet_is_called_after_its_file(tmp_path: Path, ending: str) -> None:
     path = save(tmp_path / f"shop.{ending}", Sheet1=[HEAD, *ROWS], Sheet2=[], Sheet3=[])
     before = path.read_bytes()
     imported = read(path, plain=True)
-    assert facts(imported) == FACTS
+    assert all_facts(imported) == FACTS
     assert [record.table for record in imported.tables] == ["shop"]
     assert [each.value_type for each in imported.split.column_types["shop"]] == ["text", "whole", "text"]
     assert [record.type for record in imported.columns] == ["varchar", "bigint", "date"]
@@ -54,8 +50,8 @@ def test_every_sheet_is_a_table(tmp_path: Path) -> None:
     path = save(tmp_path / "shop.xlsx", customers=customers, orders=orders)
     imported = read(path, links={"orders.customer": "customers.id"})
     assert {relation.name for relation in imported.split.schema} == {"customers.country", "orders"}
-    assert ("orders", "customers:8", "orders.item:i3") in facts(imported)
-    assert ("customers.country", "customers:8", "customers.country:c2") in facts(imported)
+    assert ("orders", "customers:8", "orders.item:i3") in all_facts(imported)
+    assert ("customers.country", "customers:8", "customers.country:c2") in all_facts(imported)
     assert {record.rows for record in imported.tables} == {9, 45}
 
 
@@ -77,7 +73,7 @@ def test_values_of_every_type(tmp_path: Path) -> None:
         *("1", "-2.5", "1e+300", str(10**15), "true", "007", " x ", "two␊lines", "2024-02-29"),
         *("2024-02-29 13:05:09", "07:30:00", "51:00:00", "NULL", "NULL", "NULL"),
     ]
-    assert facts(imported) == {("t", *expected)}
+    assert all_facts(imported) == {("t", *expected)}
 
 
 def test_a_formula_is_the_value_that_was_last_computed(tmp_path: Path) -> None:
@@ -85,7 +81,7 @@ def test_a_formula_is_the_value_that_was_last_computed(tmp_path: Path) -> None:
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(tmp_path / "t.xlsx", "w") as new:
         for name in old.namelist():
             new.writestr(name, old.read(name).replace(b"<v></v>", b"<v>7</v>").replace(b"<v />", b"<v>7</v>"))
-    assert facts(read(tmp_path / "t.xlsx", keep=["b"], plain=True)) == {("t", "x0", "7"), ("t", "x1", "7")}
+    assert all_facts(read(tmp_path / "t.xlsx", keep=["b"], plain=True)) == {("t", "x0", "7"), ("t", "x1", "7")}
 
 
 def test_empty_rows_and_columns_around_a_table_do_not_count(tmp_path: Path) -> None:
@@ -97,47 +93,35 @@ def test_empty_rows_and_columns_around_a_table_do_not_count(tmp_path: Path) -> N
     sheet.cell(1_048_576, 16_384).font = openpyxl.styles.Font(bold=True)  # a cell with a style and no value
     book.save(tmp_path / "shop.xlsx")
     imported = read(tmp_path / "shop.xlsx", plain=True)
-    assert facts(imported) == FACTS
+    assert all_facts(imported) == FACTS
     assert imported.tables[0].rows == len(ROWS)
 
 
 def test_without_a_header_columns_are_numbered(tmp_path: Path) -> None:
     imported = read(save(tmp_path / "shop.xlsx", S=ROWS), header=False, plain=True)
-    assert facts(imported) == FACTS
+    assert all_facts(imported) == FACTS
     assert imported.split.schema["shop"].roles == ("column_1", "column_2", "column_3")
 
 
 def test_a_first_column_without_a_name_numbers_the_rows(tmp_path: Path) -> None:
     rows = [(None, "seller", "buyer", "item"), *((n, *row) for n, row in enumerate(ROWS))]
     imported = read(save(tmp_path / "shop.xlsx", S=rows), plain=True)
-    assert facts(imported) == FACTS
+    assert all_facts(imported) == FACTS
     assert (imported.columns[0].column, imported.columns[0].outcome) == ("row", "left out")
 
 
-def test_texts_for_null_count_in_sheets(tmp_path: Path) -> None:
-    rows = [(f"a{n % 3}", "NA" if n % 4 == 0 else n % 2) for n in range(24)]
-    path = save(tmp_path / "t.xlsx", S=[("a", "b"), *rows])
-    assert {record.column: record.nulls for record in read(path, null_text=["NA"]).columns} == {"a": 0, "b": 6}
-    assert "6 values are 'NA': --null-text NA" in next(record.why for record in read(path).columns if record.column == "b")
+NO_TABLES: list[tuple[list[tuple[object, ...]], str]] = [
+    ([("a", None, "c"), (1, 2, 3)], "bad-sheet"),
+    ([("a", None, "c"), *[(1, None, 3)] * 200, (), (1, 2, 3)], "bad-sheet"),
+    *(([(name, other), (1, 2)], "bad-sheet") for name, other in (("a", "a"), ("a", 7), ("a", "x\ty"))),
+    ([], "empty-file"),
+    ([("a", "b")], "no-relations"),
+]
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([("a", None, "c"), (1, 2, 3)], "bad-sheet"),
-        (
-            [("a", None, "c"), *[(1, None, 3)] * 200, (), (1, 2, 3)],
-            "bad-sheet",
-        ),
-        ([("a", "a"), (1, 2)], "bad-sheet"),
-        ([("a", 7), (1, 2)], "bad-sheet"),
-        ([("a", "x\ty"), (1, 2)], "bad-sheet"),
-        ([], "empty-file"),
-        ([("a", "b")], "no-relations"),
-    ],
-)
-def test_a_sheet_that_is_no_table_is_one_sentence(tmp_path: Path, rows: list[tuple[object, ...]], message: str) -> None:
-    with mistake(message) as caught:
+@pytest.mark.parametrize(("rows", "code"), NO_TABLES)
+def test_a_sheet_that_is_no_table_is_one_sentence(tmp_path: Path, rows: list[tuple[object, ...]], code: str) -> None:
+    with mistake(code) as caught:
         read(save(tmp_path / "t.xlsx", S=rows))
     assert "\n" not in str(caught.value)
 
@@ -146,17 +130,10 @@ def test_a_sheet_of_notes_beside_a_table_is_not_read_unless_chosen(tmp_path: Pat
     notes = [("Sales of 2024",), (), (None, "by region", 17)]
     path = save(tmp_path / "book.xlsx", notes=notes, shop=[HEAD, *ROWS])
     imported = read(path, plain=True)
-    assert facts(imported) == FACTS
+    assert all_facts(imported) == FACTS
     assert {record.table: record.note for record in imported.tables} == {"notes": "not read", "shop": "no column is a key"}
     with mistake("bad-sheet"):
         read(path, tables=["notes"])
-
-
-def test_a_missing_library_is_one_line_that_installs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = save(tmp_path / "shop.xlsx", S=[HEAD, *ROWS])
-    monkeypatch.setitem(sys.modules, "python_calamine", None)
-    with mistake("missing-extra"):
-        read(path)
 
 
 SPACE = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'

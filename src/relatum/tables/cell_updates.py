@@ -12,19 +12,25 @@ from relatum.tables.table import Database, Value
 
 @dataclass(frozen=True, slots=True)
 class RowCells:
-    """Some cells of one row: what identifies the row, and a value for each column."""
+    """Some cells of one row: what identifies the row, and for each column a value and the number of what it comes from."""
 
     table: str
     row: Mapping[str, Value]
     values: Mapping[str, Value]
+    numbers: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
-    """How many rows were found for one `RowCells`, and for each of its columns how many of them passed a test."""
+class Matched:
+    """Cells held against a table: the columns that passed a test, by row, and how many of the others failed it, and why.
 
-    found: int
-    passed: Mapping[str, int]
+    The rows of others are `missing`, or there are `several`.
+    """
+
+    passed: Mapping[int, list[str]]
+    failed: int
+    missing: int
+    several: int
 
 
 def stage_groups(database: Database, cells: Sequence[RowCells], prefix: str) -> list[RowGroup]:
@@ -55,7 +61,7 @@ class RowGroup:
     """
 
     def __init__(self, database: Database, name: str, table: str, members: Mapping[int, RowCells]) -> None:
-        self._database, self._name, self.table, self._members = database, name, table, members
+        self._database, self._name, self.table, self.members = database, name, table, members
         self._keys = keys = tuple(next(iter(members.values())).row)
         self.columns = tuple(dict.fromkeys(column for each in members.values() for column in each.values))
         self._rows_of, self._given = database.rows_of(table), database.temporary(name)
@@ -73,29 +79,26 @@ class RowGroup:
         )
         database.stage(name, query, rows, [f"k{index}" for index in range(len(keys))])
 
-    def match_empty(self) -> dict[int, Match]:
-        """Return how many rows there are for each number, and how many have NULL in each column."""
+    def match_empty(self) -> Matched:
+        """Return which cells are NULL."""
         return self._match([f"t.{quoted(column)} IS NULL" for column in self.columns])
 
-    def match_equal(self) -> dict[int, Match]:
-        """Return how many rows there are for each number, and how many have the value itself in each column."""
+    def match_equal(self) -> Matched:
+        """Return which cells have the value itself."""
         return self._match([self._is_equal(index) for index in range(len(self.columns))])
 
-    def set_values(self) -> int:
-        """Set the cells that are NULL to their values, in rows that alone have their key; return how many rows changed."""
+    def set_values(self, expected: int) -> None:
+        """Set the cells that are NULL to their values, in as many rows as expected, each of which alone has its key."""
         pairs = [(f"t.{quoted(column)}", f"g.v{index}") for index, column in enumerate(self.columns)]
-        return self._update(
-            [f"coalesce({old}, {new})" for old, new in pairs],
-            [f"({old} IS NULL AND {new} IS NOT NULL)" for old, new in pairs],
-        )
+        tests = [f"({old} IS NULL AND {new} IS NOT NULL)" for old, new in pairs]
+        self._update([f"coalesce({old}, {new})" for old, new in pairs], tests, expected)
 
-    def set_null(self) -> int:
-        """Set the cells that have their values to NULL, in rows that alone have their key; return how many rows changed."""
+    def set_null(self, expected: int) -> None:
+        """Set the cells that have their values to NULL, in as many rows as expected, each of which alone has its key."""
         tests = [self._is_equal(index) for index in range(len(self.columns))]
         kept = [f"t.{quoted(column)}" for column in self.columns]
-        return self._update(
-            [f"CASE WHEN {test} THEN NULL ELSE {old} END" for test, old in zip(tests, kept, strict=True)], tests
-        )
+        values = [f"CASE WHEN {test} THEN NULL ELSE {old} END" for test, old in zip(tests, kept, strict=True)]
+        self._update(values, tests, expected)
 
     def read_back(self) -> dict[int, tuple[int, dict[str, tuple[str | None, str]]]]:
         """Return for each number how many rows it now has, and the text and type of each of its cells."""
@@ -110,39 +113,46 @@ class RowGroup:
             for number, count, *rest in found
         }
 
-    def check_changed(self, expected: int, changed: int) -> None:
-        """Refuse another number of changed rows than expected."""
-        if changed != expected:
-            raise DataError(
-                "change-miscounted",
-                (f"table {self.table!r}: {expected} rows should have changed and {changed} have, so nothing is kept"),
-                place=self._database.location,
-                remedy="look for a trigger, rule or policy of the table",
-            )
-
-    def _match(self, tests: Sequence[str]) -> dict[int, Match]:
+    def _match(self, tests: Sequence[str]) -> Matched:
         """Return what was found; then rows that share a key are not among the given ones any more."""
         counts = "".join(f", count(CASE WHEN {test} THEN 1 END) AS c{index}" for index, test in enumerate(tests))
-        found = self._database.ask(
+        rows = self._database.ask(
             f"SELECT g.n AS n, count(*) AS found{counts} FROM {self._rows_of} AS t JOIN {self._given} AS g "  # noqa: S608
             f"ON {self._joined()} GROUP BY g.n"
         )
-        matches = {number: Match(0, {}) for number in self._members}
-        for number, rows, *passed in found:
-            matches[int(number)] = Match(int(rows), dict(zip(self.columns, map(int, passed), strict=True)))
-        if several := [(number,) for number, match in matches.items() if match.found > 1]:
+        found = {int(number): (int(count), dict(zip(self.columns, fits, strict=True))) for number, count, *fits in rows}
+        passed, shared = {}, []
+        failed = missing = several = 0
+        for number, each in self.members.items():
+            count, fits = found.get(number, (0, {}))
+            if count == 0:
+                missing += len(each.values)
+            elif count > 1:
+                several += len(each.values)
+                shared.append((number,))
+            else:
+                columns = [column for column in each.values if fits[column]]
+                failed += len(each.values) - len(columns)
+                if columns:
+                    passed[number] = columns
+        if shared:
             name = f"{self._name}_several"
             empty = f"SELECT {self._database.whole} AS n FROM {self._given} AS g WHERE 1 = 0"  # noqa: S608
-            self._database.stage(name, empty, several, ["n"])
+            self._database.stage(name, empty, shared, ["n"])
             chosen = f"SELECT n FROM {self._database.temporary(name)}"  # noqa: S608
             self._database.execute(f"DELETE FROM {self._given} WHERE n IN ({chosen})")  # noqa: S608
-        return matches
+        return Matched(passed, failed, missing, several)
 
-    def _update(self, values: Sequence[str], tests: Sequence[str]) -> int:
+    def _update(self, values: Sequence[str], tests: Sequence[str], expected: int) -> None:
+        """Change rows, or refuse it if another number of them than expected has changed."""
         settings = dict(zip(self.columns, values, strict=True))
-        return self._database.change(
-            self._database.updating(self.table, self._given, self._joined(), settings, " OR ".join(tests))
-        )
+        sql = self._database.updating(self.table, self._given, self._joined(), settings, " OR ".join(tests))
+        if (changed := self._database.change(sql)) != expected:
+            raise self._database.refusal(
+                "change-miscounted",
+                f"table {self.table!r}: {expected} rows should have changed and {changed} have, so nothing is kept",
+                "look for a trigger, rule or policy of the table",
+            )
 
     def _joined(self, is_set: bool = False) -> str:
         """Return the test that a row is the one given; a key of a row may hold the cells themselves, which may be set."""

@@ -1,13 +1,17 @@
-"""Values become numbers: names for all of them, sorted, and for every table the number of the name in each cell."""
+"""Values become numbers: names for all of them, sorted, and for every table the number of the name in each cell.
+
+Groups of numbers and dates are cut by what is in train, so that held-out values do not say where to cut.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from relatum.data.row_store import EMPTY, Bins, TableSchema
+from relatum.arrays import Bool
+from relatum.data.row_store import EMPTY, Bins, TableColumn
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError
 from relatum.tables.columns import ColumnPlan
@@ -21,69 +25,89 @@ _TOGETHER = 64  # columns whose cells are numbered in one statement
 _LINES = 1 << 16  # names that come as one text, which has less than 4 GiB
 
 
-@dataclass(frozen=True, slots=True)
-class CellColumn:
-    """A column whose values become entities.
+@dataclass
+class NumberedTable:
+    """A table with the columns whose values become entities, and its cells once they are numbers.
 
     Attributes:
-        name: what it is called.
-        column: the column of the table that it comes from, which is another one for the parts of a date.
-        text: the name of a value's entity, an SQL expression over the table's view; NULL where there is no value.
-        value_type: what the values are.
-        bins: the groups of values, if these are entities.
-        part_of: the column of dates that this is a part of.
-        prefix: what stands before the names of its entities.
+        staged: the table in the workspace.
+        columns: those that become entities, dates with their parts behind them.
+        groups: into how many groups of values columns are to be cut, by name; 0 for none.
+        cells: int32[columns, rows].
     """
 
-    name: str
-    column: str
-    text: str
-    value_type: str
-    bins: Bins | None = None
-    part_of: str | None = None
-    prefix: str = ""
+    staged: Staged
+    columns: list[TableColumn]
+    groups: Mapping[str, int]
+    cells: Ids = field(default_factory=lambda: np.empty((0, 0), np.int32))
 
 
-def cell_columns(
-    workspace: Workspace, staged: Staged, plans: dict[str, ColumnPlan], prefixes: dict[str, str], null_is_value: bool
-) -> list[CellColumn]:
+def planned_columns(
+    workspace: Workspace, staged: Staged, plans: Mapping[str, ColumnPlan], types: Mapping[str, str | None]
+) -> list[TableColumn]:
     """Return the columns of a table that become entities, in order; dates with their parts behind them.
 
-    `prefixes` has what stands before the names of a column's entities.
+    `types` has what stands before the names of a column's entities, if anything.
     """
     found = []
     for name, plan in plans.items():
         if not plan.is_taken:
             continue
-        column, kind, prefix = staged.view_columns[name], staged.types[name], prefixes[name]
         profile = staged.profiles[name]
         if plan.bins:
-            bins = cut_bins(workspace, staged, name, plan.bins)
-            text = group_of(column, kind, bins.edges, [literal(prefix + one) for one in bins.names])
-            value_type = "date" if profile.kind == "date" else "number"
+            bins, value_type = cut_bins(workspace, staged, name, plan.bins), "date" if profile.kind == "date" else "number"
         else:
-            bins, text = None, f"{literal(prefix)} || {text_of(column, kind)}"
-            value_type = "text" if profile.kind != "number" else "whole" if profile.is_whole else "number"
-        if null_is_value and profile.nulls:
-            text = f"coalesce({text}, {literal(prefix + NULL)})"
-        found.append(CellColumn(name, name, text, value_type, bins, prefix=prefix))
-        if plan.bins and kind.startswith(("DATE", "TIMESTAMP")):
+            bins, value_type = None, "text" if profile.kind != "number" else "whole" if profile.is_whole else "number"
+        found.append(TableColumn(name, types[name] or "", value_type, bins=bins))
+        if plan.bins and staged.types[name].startswith(("DATE", "TIMESTAMP")):
             found += _date_parts(workspace, staged, name, list(plans))
     return found
 
 
-def _date_parts(workspace: Workspace, staged: Staged, name: str, taken: list[str]) -> list[CellColumn]:
+def _date_parts(workspace: Workspace, staged: Staged, name: str, taken: list[str]) -> list[TableColumn]:
     """Return the year, month and weekday of a column of dates, as far as they differ."""
-    column, view, table = staged.view_columns[name], staged.view, staged.table.name
-    expressions = [part.format(column) for part in _PARTS.values()]
-    counts = workspace.one(f"SELECT {', '.join(f'count(DISTINCT {one})' for one in expressions)} FROM {view}", table)  # noqa: S608
-    found = []
-    for part, expression, count in zip(_PARTS, expressions, counts, strict=True):
-        called = f"{name}.{part}"
-        if count > 1 and called not in taken:
-            text = f"{literal(f'{part}:')} || CAST({expression} AS VARCHAR)"
-            found.append(CellColumn(called, name, text, "text" if part == "weekday" else "whole", part_of=name))
-    return found
+    counted = ", ".join(f"count(DISTINCT {part.format(staged.view_columns[name])})" for part in _PARTS.values())
+    counts = workspace.one(f"SELECT {counted} FROM {staged.view}", staged.table.name)  # noqa: S608
+    return [
+        TableColumn(f"{name}.{part}", part, "text" if part == "weekday" else "whole", part_of=name)
+        for part, count in zip(_PARTS, counts, strict=True)
+        if count > 1 and f"{name}.{part}" not in taken
+    ]
+
+
+def check_columns(staged: Staged, columns: Iterable[TableColumn]) -> None:
+    """Refuse a table in which columns that were numbers or dates at the import have become text."""
+    for one in columns:
+        name = one.part_of or one.name
+        profile = staged.profiles.get(name)
+        if profile is None or (one.part_of is None and one.bins is None):
+            continue
+        if profile.kind not in ("number", "date") and profile.present:
+            raise DataError(
+                "other-tables",
+                "holds text now, and held numbers or dates at the import",
+                place=f"{staged.table.name}.{name}",
+            )
+
+
+def name_of(staged: Staged, one: TableColumn, null_is_value: bool) -> str:
+    """Return the name of a value's entity as SQL over the table's view; NULL where there is no value, or no column."""
+    source, prefix = one.part_of or one.name, _prefix(one)
+    column, kind = staged.view_columns.get(source), staged.types.get(source, "")
+    if column is None:
+        text = "CAST(NULL AS VARCHAR)"
+    elif one.part_of is not None:
+        return f"{literal(prefix)} || CAST({_PARTS[one.entity_type].format(column)} AS VARCHAR)"
+    elif one.bins is not None:
+        text = group_of(column, kind, one.bins.edges, [literal(prefix + name) for name in one.bins.names])
+    else:
+        text = f"{literal(prefix)} || {text_of(column, kind)}"
+    return f"coalesce({text}, {literal(prefix + NULL)})" if null_is_value and one.part_of is None else text
+
+
+def _prefix(one: TableColumn) -> str:
+    """Return what the names of a column's entities begin with."""
+    return f"{one.entity_type}:" if one.entity_type else ""
 
 
 def cut_bins(workspace: Workspace, staged: Staged, name: str, count: int, seen: str = "") -> Bins:
@@ -118,84 +142,57 @@ def group_of(column: str, kind: str, edges: Sequence[str], outcomes: Sequence[st
     return f"CASE WHEN {column} IS NULL THEN NULL {' '.join(steps)} ELSE {outcomes[-1]} END"
 
 
-def known_columns(staged: Staged, schema: TableSchema, *, plain: bool, null_is_value: bool) -> list[CellColumn]:
-    """Return the columns of a table that became entities at an import, read in the same way: in the same groups.
-
-    A column that is not there any more is empty. Numbers that have become text, or text numbers, are refused.
-    """
-    found = []
-    for one in schema.columns:
-        name = one.part_of or one.name
-        column, kind = staged.view_columns.get(name), staged.types.get(name)
-        prefix = "" if plain or not one.entity_type else f"{one.entity_type}:"
-        if column is None or kind is None:
-            text = "CAST(NULL AS VARCHAR)"
-        elif one.part_of is not None or one.bins is not None:
-            if kind_of(kind) not in ("number", "date") and staged.profiles[name].present:
-                raise DataError(
-                    "other-tables", "holds text now, and held numbers or dates at the import", place=f"{schema.name}.{name}"
-                )
-            if one.bins is not None:
-                text = group_of(column, kind, one.bins.edges, [literal(prefix + name) for name in one.bins.names])
-            else:
-                part = one.name.rpartition(".")[2]
-                text = f"{literal(f'{part}:')} || CAST({_PARTS[part].format(column)} AS VARCHAR)"
-        else:
-            text = f"{literal(prefix)} || {text_of(column, kind)}"
-        if null_is_value and one.part_of is None:
-            text = f"coalesce({text}, {literal(prefix + NULL)})"
-        found.append(CellColumn(one.name, name, text, one.value_type, one.bins, one.part_of))
-    return found
-
-
-def number_cells(workspace: Workspace, tables: Sequence[tuple[Staged, list[CellColumn]]]) -> tuple[Vocabulary, list[Ids]]:
-    """Return the names of all entities, sorted, and for each table the numbers of its cells, int32[columns, rows].
+def number_cells(workspace: Workspace, tables: Sequence[NumberedTable], null_is_value: bool) -> Vocabulary:
+    """Give each table the numbers of its cells, and return the names of all entities, sorted.
 
     Each different value of a column is named once. Values have codes, the numbers of an enumeration of the column's own in
     the workspace, that are looked up in one pass over the rows, in their order; so this is linear in rows and columns, no
     row is moved, and no value of a row becomes one of Python.
     """
     workspace.run("CREATE TABLE all_names (name VARCHAR)")
-    for number, (staged, listed) in enumerate(tables):
-        for index, one in enumerate(listed):
-            keys, what = f"keys_{number}_{index}", staged.table.name
-            key, rows = _key_of(staged, one)
-            workspace.run(f"CREATE TABLE {keys} AS SELECT DISTINCT {key} AS key, {one.text} AS name FROM {rows}", what)  # noqa: S608
+    keys_of: list[list[str]] = []
+    for number, table in enumerate(tables):
+        keys_of.append([])
+        for index, one in enumerate(table.columns):
+            keys, what = f"keys_{number}_{index}", table.staged.table.name
+            name = name_of(table.staged, one, null_is_value)
+            key, rows = _key_of(table.staged, one, name)
+            keys_of[number].append(key)
+            workspace.run(f"CREATE TABLE {keys} AS SELECT DISTINCT {key} AS key, {name} AS name FROM {rows}", what)  # noqa: S608
             workspace.run(f"INSERT INTO all_names SELECT DISTINCT name FROM {keys} WHERE name IS NOT NULL", what)  # noqa: S608
     workspace.run(
         "CREATE TABLE names AS SELECT name, row_number() OVER (ORDER BY name) - 1 AS number "
         "FROM (SELECT DISTINCT name FROM all_names) ORDER BY name"
     )
     workspace.run("DROP TABLE all_names")
-    cells = []
-    for number, (staged, listed) in enumerate(tables):
-        whole = np.empty((len(listed), staged.rows), np.int32)
-        for start in range(0, len(listed), _TOGETHER):
-            some = dict(enumerate(listed[start : start + _TOGETHER], start))
+    for number, table in enumerate(tables):
+        staged = table.staged
+        table.cells = np.empty((len(table.columns), staged.rows), np.int32)
+        for start in range(0, len(table.columns), _TOGETHER):
+            some = range(start, min(start + _TOGETHER, len(table.columns)))
             numbers = {index: _numbers_of_codes(workspace, f"{number}_{index}", staged.table.name) for index in some}
             chosen = ", ".join(
-                f"coalesce(CAST(enum_code(CAST({_key_of(staged, one)[0]} AS code_{number}_{index})) AS INTEGER), -1)"
+                f"coalesce(CAST(enum_code(CAST({keys_of[number][index]} AS code_{number}_{index})) AS INTEGER), -1)"
                 f" AS i{index}"
-                for index, one in some.items()
+                for index in some
             )
             codes = workspace.arrays(f"SELECT {chosen} FROM {staged.view}", staged.table.name)  # noqa: S608
             for index in some:
-                whole[index] = numbers[index][codes.pop(f"i{index}")]
+                table.cells[index] = numbers[index][codes.pop(f"i{index}")]
                 workspace.run(f"DROP TYPE code_{number}_{index}")
-        cells.append(whole)
     names = _vocabulary(workspace)
     workspace.run("DROP TABLE names")
-    return names, cells
+    return names
 
 
-def _key_of(staged: Staged, one: CellColumn) -> tuple[str, str]:
+def _key_of(staged: Staged, one: TableColumn, name: str) -> tuple[str, str]:
     """Return what tells the values of a column apart, as text, and rows with all of them, an expression of FROM.
 
     Of text and numbers each value is looked at once: equal ones have one name, which in other types they may not have.
     """
-    column, kind = staged.view_columns.get(one.column), staged.types.get(one.column, "")
+    column, kind = staged.view_columns.get(one.name), staged.types.get(one.name, "")
     if column is None or one.bins is not None or one.part_of is not None:
-        return one.text, staged.view
+        return name, staged.view
     is_looked_at_once = kind.startswith("ENUM") or kind == "VARCHAR" or kind_of(kind) == "number"
     distinct = f"(SELECT DISTINCT {column} FROM {staged.view})"  # noqa: S608
     return f"CAST({column} AS VARCHAR)", distinct if is_looked_at_once else staged.view
@@ -235,3 +232,63 @@ def read_labels(workspace: Workspace, staged: Staged, columns: Sequence[str]) ->
     texts = ", ".join(text_of(staged.view_columns[name], staged.types[name]) for name in columns)
     sql = f"SELECT trim(concat_ws(' ', {texts})) AS label FROM {staged.view}"  # noqa: S608
     return tuple(workspace.arrays(sql, staged.table.name)["label"].tolist())
+
+
+def cut_on_train(
+    workspace: Workspace, names: Vocabulary, tables: Sequence[NumberedTable], seen: Sequence[Bool]
+) -> Vocabulary:
+    """Cut the groups of tables anew by the values in cells of train alone, and return the names over which these now are.
+
+    Which cells are in train was drawn with groups cut by all values: this moves values across the edges of groups, never
+    from one part of the split to another.
+
+    `seen` says which cells are in train, bool[columns, rows] for each table.
+    """
+    cut = [_cut(workspace, number, table, mask) for number, (table, mask) in enumerate(zip(tables, seen, strict=True))]
+    used = np.zeros(len(names), np.bool_)
+    called: set[str] = set()
+    for table, groups in zip(tables, cut, strict=True):
+        for index, ids in enumerate(table.cells):
+            there = ids >= 0
+            if index in groups:
+                one, numbers = groups[index]
+                there &= numbers < 0  # NULL, where that is a value
+                called.update(_names_of_groups(one))
+            used[ids[there]] = True
+    kept = names.chosen(used)
+    found = kept.union(Vocabulary(called))
+    moved = np.full(len(names) + 1, EMPTY, np.int32)  # the last one is of a gap
+    moved[:-1][used] = found.ids(kept)
+    for table, groups in zip(tables, cut, strict=True):
+        table.cells = moved[table.cells]
+        table.columns = [groups[index][0] if index in groups else one for index, one in enumerate(table.columns)]
+        for index, (one, numbers) in groups.items():
+            ids = found.ids(_names_of_groups(one))
+            table.cells[index] = np.where(numbers >= 0, ids[numbers], table.cells[index])
+    return found
+
+
+def _names_of_groups(one: TableColumn) -> list[str]:
+    return [_prefix(one) + name for name in (one.bins.names if one.bins else ())]
+
+
+def _cut(workspace: Workspace, number: int, table: NumberedTable, seen: Bool) -> dict[int, tuple[TableColumn, Ids]]:
+    """Return by index the columns that are cut again, with the number of the group of each row, -1 for none."""
+    staged = table.staged
+    wanted = {
+        index: one
+        for index, one in enumerate(table.columns)
+        if one.bins is not None and seen[index].any() and (seen[index] != (table.cells[index] >= 0)).any()
+    }
+    found, beside = {}, f"train_{number}"
+    if not wanted:
+        return {}
+    workspace.copy({f"c{index}_seen": seen[index] for index in wanted}, f"CREATE TABLE {beside} AS", staged.table.name)
+    for index, one in wanted.items():
+        bins = cut_bins(workspace, staged, one.name, table.groups[one.name], f"{beside}.c{index}_seen")
+        column, kind = staged.view_columns[one.name], staged.types[one.name]
+        group = group_of(column, kind, bins.edges, [str(number) for number in range(len(bins.names))])
+        numbers = workspace.arrays(f"SELECT coalesce({group}, -1) AS g FROM {staged.view}", staged.table.name)["g"]  # noqa: S608
+        found[index] = replace(one, bins=bins), np.asarray(numbers, np.int32)
+    workspace.run(f"DROP TABLE {beside}")
+    return found

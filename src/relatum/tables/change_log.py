@@ -14,21 +14,9 @@ from relatum.tables.table import Column, Database, Table, Value, free_name
 
 LOG = "relatum_changes"  # what the table is called, unless chosen otherwise
 
-_COLUMNS = {
-    "batch": "whole",
-    "number": "whole",
-    "changed_at": "text",
-    "source": "text",
-    "table_name": "text",
-    "column_name": "text",
-    "row_key": "text",
-    "old_value": "text",
-    "new_value": "text",
-    "value_type": "text",
-    "probability": "number",
-    "reason": "text",
-    "undone_at": "text",
-}
+_FORMS = {"batch": "whole", "number": "whole", "probability": "number"}  # all else is text
+_NAMES = "batch number changed_at source table_name column_name row_key old_value new_value value_type probability reason"
+_COLUMNS = {name: _FORMS.get(name, "text") for name in (*_NAMES.split(), "undone_at")}
 _EMPTY = ("old_value", "undone_at")  # only cells that are NULL are changed, and none is undone at first
 
 
@@ -75,11 +63,10 @@ class ChangeLog:
         if columns is None:
             return False
         if lacking := [column for column in _COLUMNS if column not in columns]:
-            raise DataError(
+            raise self._database.refusal(
                 "not-a-change-log",
                 f"table {self._name!r} is no log of changes: it lacks {', '.join(lacking)}",
-                place=self._database.location,
-                remedy="choose another name for the log",
+                "choose another name for the log",
             )
         return True
 

@@ -120,21 +120,19 @@ def undo_changes(to: str | os.PathLike[str], *, batch: int | None = None, log: s
         _check_tables(database, tables, log)
         database.lock(tables)
         try:
-            cells, numbers = _cells_to_undo(database, entries)
+            cells = _cells_to_undo(database, entries)
         except ValueError:
             raise journal.damage(chosen) from None
         restored: list[int] = []
         changed = missing = 0
         for group in stage_groups(database, cells, _prefix([log, *tables])):
-            matches, expected = group.match_equal(), 0
-            for number, match in matches.items():
-                equal = [column for column in cells[number].values if match.passed.get(column)] if match.found == 1 else []
-                restored += [entries[numbers[number][column]].number for column in equal]
-                expected += bool(equal)
-                missing += len(cells[number].values) if match.found != 1 else 0
-                changed += len(cells[number].values) - len(equal) if match.found == 1 else 0
-            if expected:
-                group.check_changed(expected, group.set_null())
+            found = group.match_equal()
+            missing += found.missing + found.several
+            changed += found.failed
+            for number, columns in found.passed.items():
+                restored += [entries[group.members[number].numbers[column]].number for column in columns]
+            if found.passed:
+                group.set_null(len(found.passed))
         if restored:
             journal.mark_undone(chosen, restored)
             database.commit()
@@ -166,13 +164,9 @@ def _fill_copy(path: Path, kind: str, copy: Path, location: Path, changes: Seque
     """Copy a database, fill cells of the copy, and return what was done; `location` is what messages call the copy."""
     beside = [copy.with_name(copy.name + ending) for ending in (".wal", "-wal", "-shm", "-journal")]
     try:
-        if kind == "sqlite":
-            copy_sqlite(path, copy)
-            opened: Opened = partial(open_sqlite, copy, location)
-        else:
-            copy_duckdb(path, copy)
-            opened = partial(open_duckdb, copy, location)
-        applied = _apply(opened, changes, log, str(path))
+        make_copy, opened = (copy_sqlite, open_sqlite) if kind == "sqlite" else (copy_duckdb, open_duckdb)
+        make_copy(path, copy)
+        applied = _apply(partial(opened, copy, location), changes, log, str(path))
         if any(file.exists() for file in beside):
             raise DataError("not-written", "could not be written as a whole", place=location)
     finally:
@@ -235,9 +229,7 @@ class _Attempt:
         self._database, self._changes, self._log = database, changes, log
         self.filled = self.missing = self.ambiguous = 0
         self.written: list[LoggedChange] = []
-        self._cells: list[RowCells] = []
-        self._numbers: list[dict[str, int]] = []  # of the changes, by column, for each of the cells
-        self._merge(left_out)
+        self._cells = self._merged(left_out)
 
     def run(self) -> set[int]:
         """Write what can be written; return the changes that would leave rows that cannot be told apart, and so no undo."""
@@ -247,69 +239,50 @@ class _Attempt:
         self._database.lock([self._log, *tables] if has_log else tables)
         # All rows are found before any is written: a key may hold cells that are.
         groups = stage_groups(self._database, self._cells, _prefix([self._log, *tables]))
-        found = [self._match(group) for group in groups]
-        for group, columns in zip(groups, found, strict=True):
-            if columns:
-                group.check_changed(len(columns), group.set_values())
-        clashing: set[int] = set()
-        for group, columns in zip(groups, found, strict=True):
-            if columns:
-                clashing |= self._read_back(group, columns)
-        return clashing
+        found = [group.match_empty() for group in groups]
+        self.filled += sum(each.failed for each in found)
+        self.missing += sum(each.missing for each in found)
+        self.ambiguous += sum(each.several for each in found)
+        chosen = [(group, each.passed) for group, each in zip(groups, found, strict=True) if each.passed]
+        for group, passed in chosen:
+            group.set_values(len(passed))
+        return set().union(*(self._read_back(group, passed) for group, passed in chosen))
 
-    def _merge(self, left_out: set[int]) -> None:
-        """Gather the cells of each row; two changes of one cell stand for rows that are the same."""
+    def _merged(self, left_out: set[int]) -> list[RowCells]:
+        """Return the cells of each row together; two changes of one cell stand for rows that are the same."""
         rows: dict[tuple[str, tuple[tuple[str, Value], ...]], dict[str, list[int]]] = {}
         for number, change in enumerate(self._changes):
             if number not in left_out:
                 key = change.table, tuple(sorted(change.row.items(), key=lambda pair: pair[0]))
                 rows.setdefault(key, {}).setdefault(change.column, []).append(number)
+        cells = []
         for (table, row), columns in rows.items():
             single = {column: numbers[0] for column, numbers in columns.items() if len(numbers) == 1 and row}
             self.ambiguous += sum(map(len, columns.values())) - len(single)
             if single:
                 values = {column: self._changes[number].value for column, number in single.items()}
-                self._cells.append(RowCells(table, dict(row), values))
-                self._numbers.append(single)
+                cells.append(RowCells(table, dict(row), values, single))
+        return cells
 
-    def _match(self, group: RowGroup) -> dict[int, list[str]]:
-        """Return the columns to write for each number of a group, and count the others."""
-        chosen = {}
-        for number, match in group.match_empty().items():
-            columns = list(self._numbers[number])
-            if match.found == 0:
-                self.missing += len(columns)
-            elif match.found > 1:
-                self.ambiguous += len(columns)
-            else:
-                empty = [column for column in columns if match.passed[column]]
-                self.filled += len(columns) - len(empty)
-                if empty:
-                    chosen[number] = empty
-        return chosen
-
-    def _read_back(self, group: RowGroup, chosen: dict[int, list[str]]) -> set[int]:
+    def _read_back(self, group: RowGroup, chosen: Mapping[int, list[str]]) -> set[int]:
         """Note for the log what cells hold now, which a type or trigger of the table has its part in."""
         clashing: set[int] = set()
         now = group.read_back()
         for number, columns in chosen.items():
             count, cells = now.get(number, (0, {}))
+            numbers = group.members[number].numbers
             if count > 1:
-                clashing |= {self._numbers[number][column] for column in columns}
+                clashing |= {numbers[column] for column in columns}
                 continue
             for column in columns:
                 text, kind = cells.get(column, (None, ""))
                 if text is None:
-                    raise DataError(
+                    raise self._database.refusal(
                         "change-miscounted",
-                        (
-                            f"table {group.table!r}: a value written to {column!r} is not there afterwards, so nothing is "
-                            "kept"
-                        ),
-                        place=self._database.location,
-                        remedy="look for a trigger of the table",
+                        f"table {group.table!r}: a value written to {column!r} is not there afterwards, so nothing is kept",
+                        "look for a trigger of the table",
                     )
-                change = self._changes[self._numbers[number][column]]
+                change = self._changes[numbers[column]]
                 self.written.append(
                     LoggedChange(group.table, column, dict(change.row), text, kind, change.probability, change.reason)
                 )
@@ -319,11 +292,9 @@ class _Attempt:
 def _check_tables(database: Database, tables: Sequence[str], log: str) -> None:
     for table in tables:
         if table.casefold() == log.casefold():
-            raise DataError(
-                "not-a-change-log", f"{table!r} is the log of changes and is not changed itself", place=database.location
-            )
+            raise database.refusal("not-a-change-log", f"{table!r} is the log of changes and is not changed itself")
         if database.columns(table) is None:
-            raise DataError("cells-not-changeable", f"no table is called {table!r}", place=database.location)
+            raise database.refusal("cells-not-changeable", f"no table is called {table!r}")
 
 
 def _prefix(tables: Sequence[str]) -> str:
@@ -334,8 +305,8 @@ def _prefix(tables: Sequence[str]) -> str:
     return prefix
 
 
-def _cells_to_undo(database: Database, entries: Sequence[LoggedChange]) -> tuple[list[RowCells], list[dict[str, int]]]:
-    """Return the cells of a batch, row by row, and the positions of their entries; rows are as the batch has left them."""
+def _cells_to_undo(database: Database, entries: Sequence[LoggedChange]) -> list[RowCells]:
+    """Return the cells of a batch, row by row, numbered as the entries; rows are as the batch has left them."""
     rows: dict[tuple[str, tuple[tuple[str, Value], ...]], dict[str, int]] = {}
     for number, entry in enumerate(entries):
         rows.setdefault((entry.table, tuple(entry.row.items())), {})[entry.column] = number
@@ -343,5 +314,5 @@ def _cells_to_undo(database: Database, entries: Sequence[LoggedChange]) -> tuple
     for (table, row), numbers in rows.items():
         values = {column: database.value(entries[n].new_value, entries[n].value_type) for column, n in numbers.items()}
         key = {column: values.get(column) if value is None else value for column, value in row}
-        cells.append(RowCells(table, key, values))
-    return cells, list(rows.values())
+        cells.append(RowCells(table, key, values, numbers))
+    return cells

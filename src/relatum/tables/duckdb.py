@@ -18,6 +18,7 @@ from relatum.data.row_store import TableReference
 from relatum.errors import DataError
 from relatum.tables.engine import BATCH, Workspace, WorkspaceError, listed, literal, quoted
 from relatum.tables.source import (
+    Source,
     SourceColumn,
     SourceTable,
     kind_of,
@@ -44,7 +45,7 @@ def _columns(described: Iterable[tuple[str, str]]) -> tuple[SourceColumn, ...]:
     return tuple(SourceColumn(name, kind.lower(), kind_of(kind)) for name, kind in described)
 
 
-class ConfinedDuckdb:
+class ConfinedDuckdb(Source):
     """The views of one DuckDB file, and queries to it, run where they reach nothing but the tables of that file.
 
     They run in a workspace of their own: the one that the rows go to may read files.
@@ -111,7 +112,7 @@ def _type(column: SourceColumn) -> str:
     return column.type if column.kind in ("number", "date") or column.type in _KEPT else "VARCHAR"
 
 
-class DuckdbSource:
+class DuckdbSource(Source):
     """One DuckDB database; its views, which are programs, are run if they are wanted, where they reach nothing else."""
 
     def __init__(self, workspace: Workspace, path: Path, number: int, views: bool = False) -> None:
@@ -236,7 +237,7 @@ class DuckdbTarget(Database):
         where = "WHERE database_name = 'target' AND lower(schema_name) = lower(?) AND lower({}_name) = lower(?)"
         names = split_name(table, _USUAL)
         if self._ask(f"SELECT 1 FROM duckdb_views() {where.format('view')}", names):  # noqa: S608
-            raise DataError("view-not-table", f"{table!r} is a view, not a table", place=self.location)
+            raise self.refusal("view-not-table", f"{table!r} is a view, not a table")
         query = f"SELECT column_name FROM duckdb_columns() {where.format('table')} ORDER BY column_index"  # noqa: S608
         return [str(row[0]) for row in self._ask(query, names)] or None
 
@@ -307,7 +308,7 @@ def _arrays(table: Table) -> dict[str, npt.NDArray[np.object_]]:
     return {f"c{index}": np.array(column.values, object) for index, column in enumerate(table.columns)}
 
 
-class RowsSource:
+class RowsSource(Source):
     """One table that DuckDB reads as it stands; `rows` is what follows FROM."""
 
     def __init__(self, workspace: Workspace, location: str, name: str, rows: str) -> None:
@@ -323,9 +324,6 @@ class RowsSource:
         """Make a view of it."""
         chosen = listed(column.name for column in columns)
         self._workspace.run(f"CREATE VIEW {target} AS SELECT {chosen} FROM {self._rows}", self.location)  # noqa: S608
-
-    def close(self) -> None:
-        """Nothing is held open."""
 
 
 def parquet_source(workspace: Workspace, path: Path, name: str) -> RowsSource:

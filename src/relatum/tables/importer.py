@@ -3,39 +3,34 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from relatum.data.hypergraph import Hypergraph, Split
-from relatum.data.row_store import EMPTY, Dependency, RowStore, RowTable, TableColumn, TableReference, TableSchema
+from relatum.data.row_store import EMPTY, Dependency, RowStore, RowTable, TableReference, TableSchema
 from relatum.data.row_store import Parts as CellParts
 from relatum.data.splitting import Parts, hold_out
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError, RelatumWarning
 from relatum.files import sha256_of
 from relatum.progress import progress
-from relatum.tables.cells import CellColumn, cell_columns, number_cells, read_labels
-from relatum.tables.codes import find_codes
-from relatum.tables.columns import ColumnPlan, plan_columns
-from relatum.tables.dependencies import find_dependencies
+from relatum.tables.cells import NumberedTable, cut_on_train, number_cells, planned_columns, read_labels
+from relatum.tables.columns import ColumnPlan, labels_of, plan_columns
 from relatum.tables.engine import Workspace
 from relatum.tables.facts import HeldOutCells, TableFacts, facts_of, one_part_per_fact, relations_of, split_of
-from relatum.tables.foreign_keys import EntityTypes
-from relatum.tables.keys import LinkOffer, link_offers, missing_targets, with_composite_key, with_found_key
-from relatum.tables.label_columns import labels_of
-from relatum.tables.null_text import null_hint, null_like
+from relatum.tables.keys import LinkOffer, find_codes, link_offers, missing_targets, with_composite_key, with_found_key
 from relatum.tables.open import open_sources, require_libraries
-from relatum.tables.options import Choices, ImportOptions, full_name
-from relatum.tables.shapes import MOST_ROLES, TableShape, shape_of
+from relatum.tables.options import Choices, ColumnRef, EntityTypes, ImportOptions, full_name
+from relatum.tables.shapes import MOST_ROLES, NO_SHAPE, TableShape, find_dependencies, shape_of
 from relatum.tables.source import Source, SourceTable
 from relatum.tables.staging import Staged, distinct_together, stage
-from relatum.tables.summary import Imported, TableRecord, column_records, table_record
+from relatum.tables.summary import ColumnRecord, Imported, TableRecord, unread_table
 from relatum.tables.time_split import latest, latest_of_each, parts_by_time, read_times, times_through
-from relatum.tables.train_bins import NumberedTable, cut_on_train
+from relatum.tables.values import null_hint, null_like
 from relatum.tables.vector_files import VectorRecord, read_vectors
 
 
@@ -60,43 +55,117 @@ def read(source: Any, **options: Any) -> Imported:
         return _Import(workspace, sources, chosen).finish()
 
 
-@dataclass(frozen=True)
-class _Planned:
-    """A table with what becomes of it."""
+@dataclass(kw_only=True)
+class _Table(NumberedTable):
+    """A table on its way to facts; what is known only later is filled in then.
 
-    staged: Staged
+    Attributes:
+        plans: what becomes of each column.
+        types: what the entities of each are called, if anything.
+        labels: the columns of what its rows are called.
+        dependencies: which columns determine which.
+        shape: what its rows become.
+        facts: the relations that it gives.
+        parts: int8[columns, rows], in which part of the split each cell is.
+    """
+
     plans: dict[str, ColumnPlan]
     types: dict[str, str | None]
-    columns: list[CellColumn]
     labels: tuple[str, ...]
+    dependencies: tuple[Dependency, ...] = ()
+    shape: TableShape = NO_SHAPE
+    facts: list[TableFacts] = field(default_factory=list)
+    parts: CellParts = field(default_factory=lambda: np.zeros((0, 0), np.int8))
 
-
-@dataclass(frozen=True)
-class _Shaped:
-    """A planned table with its cells, and what its rows become."""
-
-    planned: _Planned
-    cells: Ids
-    dependencies: tuple[Dependency, ...]
-    shape: TableShape
-    facts: list[TableFacts]
+    @property
+    def table(self) -> SourceTable:
+        return self.staged.table
 
     @property
     def name(self) -> str:
-        return self.planned.staged.table.name
+        return self.table.name
 
     def column(self, name: str) -> Ids:
         """Return the cells of a column; all are empty if it did not become entities."""
-        for one, cells in zip(self.planned.columns, self.cells, strict=True):
-            if one.name == name:
-                found: Ids = cells
-                return found
-        return np.full(self.planned.staged.rows, EMPTY, np.int32)
+        index = next((index for index, one in enumerate(self.columns) if one.name == name), None)
+        return np.full(self.staged.rows, EMPTY, np.int32) if index is None else self.cells[index]
+
+    def find_dependencies(self, seed: int) -> None:
+        """Note which columns determine which, as the rows show."""
+        if not self.table.is_facts:
+            own = [index for index, one in enumerate(self.columns) if one.part_of is None]
+            self.dependencies = find_dependencies(self.cells[own], [self.columns[index].name for index in own], seed)
+
+    def schema(self, links: Mapping[ColumnRef, ColumnRef | str]) -> TableSchema:
+        """Return what is known about it."""
+        where = {column: (one.schema.name, at) for one in self.facts for at, column in enumerate(one.columns)}
+        columns = []
+        for one in self.columns:
+            relation, position = where.get(one.name, (None, None))
+            columns.append(replace(one, relation=relation, position=position))
+        references = list(self.table.references)
+        for (name, column), target in links.items():
+            if name == self.name and isinstance(target, tuple):
+                references.append(TableReference((column,), target[0], (target[1],)))
+        nary = next((one.schema.name for one in self.facts if one.columns == self.shape.roles), None)
+        return TableSchema(
+            self.name,
+            self.shape.shape,
+            self.shape.why,
+            tuple(columns),
+            tuple(dict.fromkeys(key for key in (self.table.primary_key, *self.table.unique_keys) if key)),
+            tuple(references),
+            self.labels,
+            self.dependencies,
+            nary,
+        )
 
     def record(self, counts: Mapping[str, int], distinct: Mapping[str, int]) -> TableRecord:
-        """Return what became of its rows."""
-        planned = self.planned
-        return table_record(self.name, planned.staged, self.shape, self.facts, planned.columns, self.cells, counts, distinct)
+        """Return what became of its rows: `counts` gave facts of each relation, and `distinct` are these."""
+        rows = self.staged.rows
+        if not self.facts:
+            return TableRecord(self.name, None, (), rows, 0, 0, 0, 0, self.why_no_facts())
+        own = [index for index, one in enumerate(self.columns) if one.part_of is None]
+        relations = tuple(one.schema.name for one in self.facts)
+        several = next((one.schema.name for one in self.facts if one.columns == self.shape.roles), None)
+        incomplete = repeated = 0
+        if several is not None:
+            incomplete, repeated = rows - counts[several], counts[several] - distinct[several]
+        gaps, found = int(np.count_nonzero(self.cells[own] < 0)), sum(distinct[relation] for relation in relations)
+        return TableRecord(self.name, self.shape.shape, relations, rows, gaps, incomplete, repeated, found, self.shape.why)
+
+    def why_no_facts(self) -> str:
+        """Return why it gives no relation."""
+        if not self.staged.rows:
+            return "no rows"
+        if self.shape.shape == "entity":
+            return "its rows are entities that no other column describes"
+        if self.shape.roles:
+            return "no row has a value in every column"
+        return "fewer than two columns have values that make a fact"
+
+    def column_records(self, notes: Mapping[ColumnRef, str]) -> Iterator[ColumnRecord]:
+        """Yield what became of each of its columns."""
+        for column in self.table.columns:
+            name = column.name
+            plan, profile = self.plans[name], self.staged.profiles.get(name)
+            holding = [
+                one.schema.name
+                for one in self.facts
+                if name in one.columns[1:] or (one.columns == self.shape.roles and name in one.columns)
+            ]
+            note = notes.get((self.name, name), "") if plan.is_taken else ""
+            yield ColumnRecord(
+                table=self.name,
+                column=name,
+                type=column.type or self.staged.types.get(name, "text").lower(),
+                outcome=plan.outcome,
+                kind=self.types[name] if plan.is_taken else None,
+                relation=holding[0] if holding else None,
+                nulls=profile.nulls if profile else None,
+                distinct=profile.distinct if profile else None,
+                why="; ".join(filter(None, (plan.why, self.shape.notes.get(name, ""), note))),
+            )
 
 
 class _Import:
@@ -136,7 +205,7 @@ class _Import:
         self._identity = EntityTypes(self._tables, self._choices)
         return [offer for offer in offers if offer not in sure]
 
-    def _plan(self, staged: Staged) -> _Planned:
+    def _plan(self, staged: Staged) -> _Table:
         table, options = staged.table, self._options
         labels: tuple[str, ...] = ()
         if not table.is_facts and table.name not in self._choices.columns:
@@ -146,14 +215,15 @@ class _Import:
             seen = self._with_codes(staged, seen)
         either = seen | staged.unread
         plans = {column.name: either[column.name] for column in table.columns}
-        types = {
-            column.name: self._identity.types[table.name, column.name] if self._has_type(table, column.name) else None
-            for column in table.columns
-        }
-        prefixes = {name: f"{kind}:" if kind is not None else "" for name, kind in types.items()}
-        columns = cell_columns(self._workspace, staged, plans, prefixes, self._choices.null_is_value) if staged.rows else []
-        called = tuple(name for name in labels if plans[name].outcome == "label")
-        return _Planned(staged, plans, types, columns, called)
+        types = {name: self._identity.types[table.name, name] if self._has_type(table, name) else None for name in plans}
+        return _Table(
+            staged=staged,
+            columns=planned_columns(self._workspace, staged, plans, types) if staged.rows else [],
+            groups={name: plan.bins for name, plan in plans.items()},
+            plans=plans,
+            types=types,
+            labels=tuple(name for name in labels if plans[name].outcome == "label"),
+        )
 
     def _with_codes(self, staged: Staged, plans: dict[str, ColumnPlan]) -> dict[str, ColumnPlan]:
         """Return what becomes of columns, with numbers that are codes as entities instead of groups."""
@@ -171,59 +241,46 @@ class _Import:
 
     def finish(self) -> Imported:
         """Return the import."""
-        names, cells = number_cells(self._workspace, [(one.staged, one.columns) for one in self._planned])
-        shaped = [self._shape(one, each) for one, each in zip(self._planned, cells, strict=True)]
-        self._require_relations(shaped)
-        graph, counts = facts_of(names, [(one.facts, one.planned.columns, one.cells) for one in shaped])
+        names = number_cells(self._workspace, self._planned, self._choices.null_is_value)
+        for each in self._planned:
+            self._shape(each)
+        self._require_relations()
+        graph, counts = facts_of(names, [(one.facts, one.cells) for one in self._planned])
         with progress("arranging facts", 3) as advance:
             distinct = graph.distinct()
             advance(1)
-            split = self._split(distinct, names, shaped)
+            split = self._split(distinct, names)
             advance(1)
-            parts = self._parts(split, names, shaped)
+            self._part(split, names)
             del graph, distinct
-            names, shaped, parts, split = self._cut_on_train(names, shaped, parts, split)
-            store = self._rows(names, shaped, parts)
+            names, split = self._cut_on_train(names, split)
+            store = self._rows(names)
             advance(1)
         vectors: tuple[VectorRecord, ...] = ()
         if self._options.vectors:
             if store is None:
                 raise DataError("bad-vectors", "there are no rows of tables that they could be of", place="vectors")
-            store, vectors = read_vectors(self._options.vectors, store, plain=self._options.plain)
+            store, vectors = read_vectors(self._options.vectors, store)
         checksums = {
             location: sha256_of(Path(location)) if Path(location).is_file() else None for location in self._locations
         }
-        looked = {one.name: one for one in shaped}
+        looked = {one.name: one for one in self._planned}
         sizes = {one.name: sum(len(part.table(one.name)) for part in split.parts.values()) for one in split.schema}
-        records = [looked[name].record(counts, sizes) if name in looked else table_record(name) for name in self._sources]
-        notes = missing_targets(self._workspace, {one.name: one.planned.staged for one in shaped}, self._identity)
-        for each in (one.planned.staged for one in shaped):
-            ids = {column: name for name, column in each.view_columns.items()}
-            for column, texts in null_like(self._workspace, each.view, list(ids), each.table.name).items():
-                ref = each.table.name, ids[column]
-                notes[ref] = "; ".join(filter(None, (notes.get(ref), null_hint(texts))))
-        columns = [
-            record
-            for one in shaped
-            for record in column_records(
-                one.planned.staged, one.planned.plans, one.planned.types, one.shape, one.facts, notes
-            )
-        ]
+        records = [looked[name].record(counts, sizes) if name in looked else unread_table(name) for name in self._sources]
+        notes = self._notes()
+        columns = [record for one in self._planned for record in one.column_records(notes)]
         return Imported(
             replace(split, rows=store), tuple(records), tuple(columns), checksums, self._options, tuple(self.offers), vectors
         )
 
-    def _shape(self, planned: _Planned, cells: Ids) -> _Shaped:
-        table = planned.staged.table
-        dependencies = self._dependencies(planned, cells)
-        shape = shape_of(table, planned.plans, planned.staged.profiles, self._identity, self._choices, dependencies)
-        relation = self._choices.relations.get(table.name, table.name)
-        least = 1 if table.is_facts or table.name in self._choices.columns else 2
-        if len(shape.roles) < least or not planned.staged.rows:
-            shape = replace(shape, roles=(), about=shape.about if planned.staged.rows else ())
-        facts = relations_of(
-            relation, shape, planned.columns, planned.types, self._choices.null_is_value, table.is_positional
-        )
+    def _shape(self, one: _Table) -> None:
+        """Find what the rows of a table become, and the relations that they give."""
+        table, choices = one.table, self._choices
+        one.find_dependencies(self._options.seed)
+        shape = shape_of(table, one.plans, one.staged.profiles, self._identity, choices, one.dependencies)
+        least = 1 if table.is_facts or table.name in choices.columns else 2
+        if len(shape.roles) < least or not one.staged.rows:
+            shape = replace(shape, roles=(), about=shape.about if one.staged.rows else ())
         if len(shape.roles) > MOST_ROLES and not table.is_facts:
             warnings.warn(
                 f"{table.name}: a relation of {len(shape.roles)} roles trains slowly and mixes what does not belong"
@@ -231,54 +288,50 @@ class _Import:
                 RelatumWarning,
                 stacklevel=2,
             )
-        facts = [one for one in facts if (cells[one.indices(planned.columns)] >= 0).all(axis=0).any()]
-        return _Shaped(planned, cells, dependencies, shape, facts)
+        relation = choices.relations.get(table.name, table.name)
+        facts = relations_of(relation, shape, one.columns, choices.null_is_value, table.is_positional)
+        one.shape, one.facts = shape, [each for each in facts if each.whole(one.cells).any()]
 
-    def _require_relations(self, shaped: list[_Shaped]) -> None:
+    def _require_relations(self) -> None:
         """Refuse tables that give no relation at all, or two of one name."""
-        if not any(one.facts for one in shaped):
-            records = [table_record(one.name, one.planned.staged, one.shape) for one in shaped[:3]]
-            reasons = "; ".join(f"{record.table}: {record.note}" for record in records)
+        if not any(one.facts for one in self._planned):
+            reasons = "; ".join(f"{one.name}: {one.why_no_facts()}" for one in self._planned[:3])
             raise DataError(
                 "no-relations", f"no table gives a relation ({reasons})", remedy="keep columns that were left out"
             )
         seen: dict[str, str] = {}
-        for one in shaped:
+        for one in self._planned:
             for facts in one.facts:
-                if facts.schema.name in seen:
+                if (other := seen.setdefault(facts.schema.name, one.name)) != one.name:
                     raise DataError(
                         "two-tables-one-relation",
-                        f"tables {seen[facts.schema.name]!r} and {one.name!r} both give a relation {facts.schema.name!r}",
+                        f"tables {other!r} and {one.name!r} both give a relation {facts.schema.name!r}",
                         remedy="call one of them otherwise with --relation",
                     )
-                seen[facts.schema.name] = one.name
 
-    def _parts_by_time(self, distinct: Hypergraph, names: Vocabulary, shaped: list[_Shaped]) -> Parts:
+    def _parts_by_time(self, distinct: Hypergraph, names: Vocabulary) -> Parts:
         """Return in which part facts are by the time of their rows: those of a table, and of tables that refer to it."""
         table, column = self._choices.time or ("", "")
-        dated = next((one for one in shaped if one.name == table), None)
-        if dated is None or column not in dated.planned.staged.view_columns:
+        dated = next((one for one in self._planned if one.name == table), None)
+        if dated is None or column not in dated.staged.view_columns:
             raise DataError("bad-time-column", f"column {column!r} of table {table!r} is not read", place="time")
-        moments = read_times(self._workspace, dated.planned.staged, column)
-        times, groups = {shaped.index(dated): moments}, self._groups(dated)
+        moments, groups, at = read_times(self._workspace, dated.staged, column), self._groups(dated), self._planned.index
         own = None if groups is None else latest_of_each(moments, groups, self._options.valid, self._options.test)
-        parts = {} if own is None else {shaped.index(dated): own}
-        key = dated.planned.staged.table.primary_key
-        for number, one in enumerate(shaped):
-            for reference in one.planned.staged.table.references:
+        times, parts = {at(dated): moments}, {} if own is None else {at(dated): own}
+        key = dated.table.primary_key
+        for number, one in enumerate(self._planned):
+            for reference in one.table.references:
                 if one is not dated and reference.table == table and reference.targets == key and len(key) == 1:
                     through = one.column(reference.columns[0]), dated.column(key[0])
                     times[number] = times_through(*through, moments)
                     if own is not None:
-                        parts[number] = np.nan_to_num(times_through(*through, own.astype(np.float64)), nan=-1).astype(
-                            np.int32
-                        )
+                        theirs = times_through(*through, own.astype(np.float64))
+                        parts[number] = np.nan_to_num(theirs, nan=-1).astype(np.int32)
         if not parts:
             parts = dict(zip(times, latest(list(times.values()), self._options.valid, self._options.test), strict=True))
-        tables = [(one.facts, one.planned.columns, one.cells) for one in shaped]
-        return parts_by_time(distinct, names, tables, times, parts)
+        return parts_by_time(distinct, names, [(one.facts, one.cells) for one in self._planned], times, parts)
 
-    def _groups(self, dated: _Shaped) -> Ids | None:
+    def _groups(self, dated: _Table) -> Ids | None:
         """Return whose the rows of the dated table are, of each of whom the last are held out; None for those of all."""
         if self._choices.time_per is None:
             return None
@@ -292,106 +345,66 @@ class _Import:
             )
         return groups
 
-    def _split(self, distinct: Hypergraph, names: Vocabulary, shaped: list[_Shaped]) -> Split:
+    def _split(self, distinct: Hypergraph, names: Vocabulary) -> Split:
         wanted = self._options
-        settled = None if self._choices.time is None else self._parts_by_time(distinct, names, shaped)
+        settled = None if self._choices.time is None else self._parts_by_time(distinct, names)
         source = " ".join(self._locations)
         split = hold_out(distinct, wanted.valid, wanted.test, wanted.split, wanted.seed, source, settled)
-        return replace(split, column_types={facts.schema.name: facts.column_types for one in shaped for facts in one.facts})
+        types = {facts.schema.name: facts.column_types for one in self._planned for facts in one.facts}
+        return replace(split, column_types=types)
 
-    def _parts(self, split: Split, names: Vocabulary, shaped: list[_Shaped]) -> list[CellParts]:
-        """Return in which part of the split each cell is, int8[columns, rows] for each table."""
+    def _part(self, split: Split, names: Vocabulary) -> None:
+        """Find in which part of the split each cell is."""
         held_out, shares = HeldOutCells(split, names), (self._options.valid, self._options.test)
-        found = []
-        for number, one in enumerate(shaped):
-            if one.planned.staged.table.is_facts and not self._has_bins:
-                found.append(np.zeros(one.cells.shape, np.int8))  # it has no rows that are kept
+        for number, one in enumerate(self._planned):
+            if one.table.is_facts and not self._has_bins:
+                one.parts = np.zeros(one.cells.shape, np.int8)  # it has no rows that are kept
                 continue
-            rng, key = np.random.default_rng([self._options.seed, number]), one.planned.staged.table.primary_key
-            found.append(held_out.parts_of(one.facts, one.planned.columns, one.cells, key, shares, rng))
-        return found
+            rng = np.random.default_rng([self._options.seed, number])
+            one.parts = held_out.parts_of(one.facts, one.columns, one.cells, one.table.primary_key, shares, rng)
 
     @property
     def _has_bins(self) -> bool:
         return any(column.bins is not None for one in self._planned for column in one.columns)
 
-    def _cut_on_train(
-        self, names: Vocabulary, shaped: list[_Shaped], parts: list[CellParts], split: Split
-    ) -> tuple[Vocabulary, list[_Shaped], list[CellParts], Split]:
-        """Return all of it with groups of values that are cut by train alone; who is in train is known by now."""
+    def _cut_on_train(self, names: Vocabulary, split: Split) -> tuple[Vocabulary, Split]:
+        """Cut groups of values by train alone, now that it is known; return the names and facts that follow."""
         if not self._has_bins:
-            return names, shaped, parts, split
-        tables, seen = [], []
-        for one, each in zip(shaped, parts, strict=True):
-            groups = {name: plan.bins for name, plan in one.planned.plans.items()}
-            tables.append(NumberedTable(one.planned.staged, one.planned.columns, one.cells, groups))
-            mask = (each == 0) & (one.cells >= 0)
+            return names, split
+        seen = []
+        for one in self._planned:
+            mask = (one.parts == 0) & (one.cells >= 0)
             for facts in one.facts:
                 if not facts.is_about_rows:  # a row that gives no fact would give a group that train does not know
-                    indices = facts.indices(one.planned.columns)
-                    mask[indices] &= (one.cells[indices] >= 0).all(axis=0)
+                    mask[facts.indices] &= facts.whole(one.cells)
             seen.append(mask)
-        names, cut = cut_on_train(self._workspace, names, tables, seen)
-        found = []
-        for one, table in zip(shaped, cut, strict=True):
-            planned, dependencies = one.planned, one.dependencies
-            if table.columns != planned.columns:
-                planned = replace(planned, columns=table.columns)
-                dependencies = self._dependencies(planned, table.cells)
-            found.append(replace(one, planned=planned, cells=table.cells, dependencies=dependencies))
-        parts = [
-            one_part_per_fact(one.facts, one.planned.columns, one.cells, each)
-            for one, each in zip(found, parts, strict=True)
-        ]
-        together = [(one.facts, one.planned.columns, one.cells, each) for one, each in zip(found, parts, strict=True)]
-        cut_split = split_of(names, together, split.source)
-        return names, found, parts, replace(cut_split, column_types=split.column_types)
+        before = [one.columns for one in self._planned]
+        names = cut_on_train(self._workspace, names, self._planned, seen)
+        for one, columns in zip(self._planned, before, strict=True):
+            if one.columns != columns:
+                one.find_dependencies(self._options.seed)
+            one.parts = one_part_per_fact(one.facts, one.cells, one.parts)
+        cut = split_of(names, [(one.facts, one.cells, one.parts) for one in self._planned], split.source)
+        return names, replace(cut, column_types=split.column_types)
 
-    def _dependencies(self, planned: _Planned, cells: Ids) -> tuple[Dependency, ...]:
-        if planned.staged.table.is_facts:
-            return ()
-        own = [index for index, one in enumerate(planned.columns) if one.part_of is None]
-        return find_dependencies(cells[own], [planned.columns[index].name for index in own], self._options.seed)
-
-    def _rows(self, names: Vocabulary, shaped: list[_Shaped], parts: list[CellParts]) -> RowStore | None:
+    def _rows(self, names: Vocabulary) -> RowStore | None:
         """Return the rows of the tables, with their gaps; None if there are only facts."""
-        tables = {
-            one.name: RowTable(self._schema_of(one), one.cells, each, self._labels(one.planned))
-            for one, each in zip(shaped, parts, strict=True)
-            if one.planned.columns and not one.planned.staged.table.is_facts
-        }
+        tables = {}
+        for one in self._planned:
+            if one.columns and not one.table.is_facts:
+                labels = read_labels(self._workspace, one.staged, one.labels) if one.labels else None
+                tables[one.name] = RowTable(one.schema(self._choices.links), one.cells, one.parts, labels)
         options = self._options.to_dict()
         if self._choices.time is not None:
             options["time"] = full_name(self._choices.time)  # whose table is known even if the column is left out
         return RowStore(names, tables, options, tuple(self._locations)) if tables else None
 
-    def _schema_of(self, shaped: _Shaped) -> TableSchema:
-        table, where = shaped.planned.staged.table, {}
-        for facts in shaped.facts:
-            where.update({name: (facts.schema.name, position) for position, name in enumerate(facts.columns)})
-        columns = []
-        for one in shaped.planned.columns:
-            relation, position = where.get(one.name, (None, None))
-            kind = shaped.planned.types[one.column] if one.part_of is None else one.name.rpartition(".")[2]
-            columns.append(TableColumn(one.name, kind or "", one.value_type, relation, position, one.bins, one.part_of))
-        references = list(table.references)
-        for (name, column), target in self._choices.links.items():
-            if name == table.name and isinstance(target, tuple):
-                references.append(TableReference((column,), target[0], (target[1],)))
-        nary = next((facts.schema.name for facts in shaped.facts if facts.columns == shaped.shape.roles), None)
-        keys = [key for key in (table.primary_key, *table.unique_keys) if key]
-        return TableSchema(
-            table.name,
-            shaped.shape.shape,
-            shaped.shape.why,
-            tuple(columns),
-            tuple(dict.fromkeys(keys)),
-            tuple(references),
-            shaped.planned.labels,
-            shaped.dependencies,
-            nary,
-        )
-
-    def _labels(self, planned: _Planned) -> tuple[str, ...] | None:
-        """Return what people call the rows."""
-        return read_labels(self._workspace, planned.staged, planned.labels) if planned.labels else None
+    def _notes(self) -> dict[ColumnRef, str]:
+        """Return what else there is to say about columns: values without a target, and texts that may stand for none."""
+        notes = missing_targets(self._workspace, [one.staged for one in self._planned], self._identity)
+        for each in (one.staged for one in self._planned):
+            ids = {column: name for name, column in each.view_columns.items()}
+            for column, texts in null_like(self._workspace, each.view, list(ids), each.table.name).items():
+                ref = each.table.name, ids[column]
+                notes[ref] = "; ".join(filter(None, (notes.get(ref), null_hint(texts))))
+        return notes

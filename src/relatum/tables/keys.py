@@ -1,4 +1,8 @@
-"""Keys and links that no source declares, found in the values: what rows are known by, and which columns share entities."""
+"""Keys, links and codes that no source declares, found in the values.
+
+These are what rows are known by, which columns share entities, and numbers that are codes, not amounts: what the same number
+says about other columns, its neighbours do not.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,10 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from relatum.arrays import Int64
+from relatum.arrays import Bool, Float64, Int64
+from relatum.tables.columns import Profile, is_called_like_code, is_called_like_key, is_called_like_year
 from relatum.tables.engine import Workspace
-from relatum.tables.foreign_keys import EntityTypes
-from relatum.tables.options import ColumnRef, full_name
-from relatum.tables.profile import Profile, is_called_like_code, is_called_like_key, is_called_like_year
+from relatum.tables.options import ColumnRef, EntityTypes, full_name
 from relatum.tables.staging import Staged
 from relatum.tables.values import text_of
 
@@ -23,13 +26,12 @@ _LEAST_VALUES = 5  # of two columns that are no keys, if their sharing values is
 _SAME = 0.95  # the share of its values that a column has in another one, if it is taken to hold the same entities
 _SAME_NAME = 0.5  # the same of columns of one name
 
-
 # Of keys of several columns.
 _LEAST_ROWS, _MOST_ROWS = 100, 1_000_000
 _KEY_COLUMNS = 10  # that may be part of a key: those that refer elsewhere first
 _TOGETHER = 4  # columns of a key, at most
 _WORDS = 3  # of a text that may be part of a key, at most
-_FEW = 32  # different whole numbers that are no measure, whatever they are called
+_FEW = 32  # different whole numbers that are no measure, whatever they are called, and each an entity
 _FIRST_ROWS = 20_000  # rows that rule most sets of columns out
 _LOOKED = 60  # sets of columns of one size that all rows are looked at for
 _BY_ACCIDENT = 20.0  # pairs of rows that would be alike by accident, at least, if it is to say anything that none are
@@ -46,7 +48,7 @@ class LinkOffer:
     @property
     def is_sure(self) -> bool:
         """Whether so many values are shared that a link can be taken for granted."""
-        return self.share >= (_SAME_NAME if _alike(self.column[1], self.target[1]) else _SAME)
+        return self.share >= (_SAME_NAME if _plain(self.column[1]) == _plain(self.target[1]) else _SAME)
 
     def __str__(self) -> str:
         return f"--link {full_name(self.column)}={full_name(self.target)}"
@@ -116,7 +118,7 @@ def link_offers(workspace: Workspace, tables: Iterable[Staged], identity: Entity
 
 
 def _rank(offer: LinkOffer, keys: Mapping[ColumnRef, object]) -> tuple[bool, float, bool]:
-    return offer.target in keys, offer.share, _alike(offer.column[1], offer.target[1])
+    return offer.target in keys, offer.share, _plain(offer.column[1]) == _plain(offer.target[1])
 
 
 def _values(
@@ -130,11 +132,7 @@ def _values(
             continue
         if profile.is_unique and ref not in keys:
             continue
-        column = staged.view_columns[name]
-        text = text_of("value", staged.types[name])
-        distinct = f"SELECT DISTINCT {column} AS value FROM {staged.view} WHERE {column} IS NOT NULL"  # noqa: S608
-        rows = workspace.rows(f"SELECT {text} FROM ({distinct})", staged.table.name)  # noqa: S608
-        found[ref] = is_text, frozenset(str(row[0]) for row in rows)
+        found[ref] = is_text, frozenset(str(row[0]) for row in workspace.rows(_texts(staged, name), staged.table.name))
     return found
 
 
@@ -145,47 +143,35 @@ def _refers_by_name(ref: ColumnRef, other: ColumnRef) -> bool:
     return (name == key and key not in ("id", "key", "code")) or any(name == table + key for table in tables)
 
 
-def _alike(one: str, other: str) -> bool:
-    return _plain(one) == _plain(other)
-
-
 def _plain(name: str) -> str:
     return re.sub(r"[\W_]", "", name).lower()
 
 
-def missing_targets(workspace: Workspace, staged: Mapping[str, Staged], identity: EntityTypes) -> dict[ColumnRef, str]:
+def missing_targets(workspace: Workspace, staged: Iterable[Staged], identity: EntityTypes) -> dict[ColumnRef, str]:
     """Return a note for each column with values that have no target: they are entities all the same."""
     notes = {}
+    there = {(table.table.name, name): _texts(table, name) for table in staged for name in table.view_columns}
     for ref, targets in identity.refers.items():
-        own = _texts(ref, staged)
         for target in targets:
-            theirs = _texts(target, staged) if isinstance(target, tuple) else None
-            if own is None or theirs is None:
-                continue
-            query = f"SELECT count(*) FROM (({own}) EXCEPT ({theirs}))"  # noqa: S608
-            if count := workspace.one(query, ref[0])[0]:
-                values = "1 value has" if count == 1 else f"{count:,} values have"
-                notes[ref] = f"{values} no row in {full_name((target[0], target[1]))}"
+            if ref in there and isinstance(target, tuple) and target in there:
+                query = f"SELECT count(*) FROM (({there[ref]}) EXCEPT ({there[target]}))"  # noqa: S608
+                if count := workspace.one(query, ref[0])[0]:
+                    values = "1 value has" if count == 1 else f"{count:,} values have"
+                    notes[ref] = f"{values} no row in {full_name(target)}"
     return notes
 
 
-def _texts(ref: ColumnRef, staged: Mapping[str, Staged]) -> str | None:
-    """Return the query for the different values of a column, as text; None if it is not in the workspace."""
-    table = staged.get(ref[0])
-    column = table.view_columns.get(ref[1]) if table else None
-    if table is None or column is None:
-        return None
-    text = text_of(column, table.types[ref[1]])
-    return f"SELECT DISTINCT {text} FROM {table.view} WHERE {column} IS NOT NULL"  # noqa: S608
+def _texts(staged: Staged, name: str) -> str:
+    """Return the query for the different values of a column, as text."""
+    column, text = staged.view_columns[name], text_of("value", staged.types[name])
+    distinct = f"SELECT DISTINCT {column} AS value FROM {staged.view} WHERE {column} IS NOT NULL"  # noqa: S608
+    return f"SELECT {text} FROM ({distinct})"  # noqa: S608
 
 
 def with_composite_key(workspace: Workspace, staged: Staged, linked: Iterable[ColumnRef] = ()) -> Staged:
     """Return a table with a primary key: its own, or the fewest columns that no two rows are alike in.
 
-    Args:
-        workspace: where the table is.
-        staged: the table.
-        linked: columns that refer to others by option.
+    `linked` are the columns that refer to others by option.
     """
     table = staged.table
     if table.primary_key or table.unique_keys or table.is_facts or not _LEAST_ROWS <= staged.rows <= _MOST_ROWS:
@@ -230,8 +216,7 @@ def find_key(columns: Sequence[npt.NDArray[np.integer]]) -> tuple[int, ...]:
     In few rows many columns are never alike. So there is a column of the key that would be the same in some rows which are
     alike in the others, if it had nothing to do with them: at least as often as `_BY_ACCIDENT`.
 
-    Args:
-        columns: numbers from 0 up for each row, equal where the values are; those that are most likely part of a key first.
+    `columns` have numbers from 0 up, equal where the values are; those that are most likely part of a key come first.
     """
     ranks = [np.asarray(one, np.int64) for one in columns]
     sizes = [int(one.max()) + 1 if len(one) else 0 for one in ranks]
@@ -267,3 +252,159 @@ def _pairs_alike(numbers: Int64) -> float:
     """Return how many pairs of rows have the same number."""
     counts = np.unique(numbers, return_counts=True)[1].astype(np.float64)
     return float((counts * (counts - 1) / 2).sum())
+
+
+# Of codes.
+_CODE_REPEATS = 3  # times that each comes on average, at least
+_SAMPLED, _LEAST_SAMPLED = 50_000, 1_000  # rows
+_COMPARED = 1 << 26  # rows in all pairs of columns
+_COMPARED_WITH = 24  # columns that each is compared with
+_MOST_PREDICTED = 500  # of a column that is to be predicted
+_CELLS = 1 << 22  # of a table of counts
+_GROUPS = 20  # that numbers are predicted in, and that a code must beat
+_TELLS = 0.05  # of rows predicted right beyond the most frequent value, if a column is predicted at all
+_LEAST_PREDICTED = 3  # columns
+_GAIN = 0.4  # of rows that the same number tells right and neighbours do not, in one column at least
+_NEIGHBOURS = 0.5  # of what the same number tells, at most, in every column that it tells
+_REACH = 2  # neighbours on either side
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What shows that numbers are codes: how often the same number, and its neighbours, tell the value of a column."""
+
+    column: str
+    same: float
+    neighbours: float
+
+    def __str__(self) -> str:
+        same, neighbours = f"{self.same:.0%}", f"{self.neighbours:.0%}"
+        return f"a code: the same number tells {self.column} in {same} of rows, its neighbours in {neighbours}"
+
+
+def find_codes(workspace: Workspace, staged: Staged, numbers: Sequence[str], others: Sequence[str]) -> dict[str, Code]:
+    """Return those of some columns of numbers that are codes, with what shows it, by name.
+
+    `numbers` are the columns that might be, `others` those whose values they may tell.
+    """
+    possible = [name for name in numbers if _may_be_code(staged.profiles[name])]
+    if not possible or len(others) < _LEAST_PREDICTED:
+        return {}
+    pairs = len(possible) * min(len(others), _COMPARED_WITH)
+    rows = min(_SAMPLED, max(_LEAST_SAMPLED, _COMPARED // pairs))
+    sample = _sample(workspace, staged, list(dict.fromkeys([*possible, *others])), rows)
+    is_number = {name: staged.profiles[name].kind != "text" and staged.profiles[name].distinct > _FEW for name in others}
+    predicted = {name: _grouped(sample[name]) if is_number[name] else sample[name] for name in others}
+    found = {}
+    for name in possible:
+        beside = {other: predicted[other] for other in others if other != name}
+        if (code := is_code(sample[name], dict(list(beside.items())[:_COMPARED_WITH]))) is not None:
+            found[name] = code
+    return found
+
+
+def is_code(numbers: Int64, others: Mapping[str, Int64]) -> Code | None:
+    """Return what shows best that numbers are codes, or None if they are amounts, or nothing shows it.
+
+    Amounts that are close to each other go with much the same values of other columns; codes have no such order. So what the
+    same number tells in other rows is held against what the numbers beside it tell, and the group of neighbours it is in.
+
+    `numbers` are ranks, equal where the numbers are, `others` the values of other columns by number; -1 is none.
+    """
+    predicted, best = 0, None
+    for name, values in others.items():
+        shares = _predicted(numbers, values)
+        if shares is None:
+            continue
+        same, neighbours, usual = shares
+        if same - usual < _TELLS:
+            continue
+        if neighbours - usual > _NEIGHBOURS * (same - usual):
+            return None
+        predicted += 1
+        if best is None or same - neighbours > best.same - best.neighbours:
+            best = Code(name, same, neighbours)
+    return best if best is not None and predicted >= _LEAST_PREDICTED and best.same - best.neighbours >= _GAIN else None
+
+
+def _may_be_code(profile: Profile) -> bool:
+    counts = profile.kind == "number" and profile.is_whole and not profile.is_times
+    return counts and _FEW < profile.distinct <= profile.present / _CODE_REPEATS
+
+
+def _sample(workspace: Workspace, staged: Staged, columns: Sequence[str], rows: int) -> dict[str, Int64]:
+    """Return the values of columns in some rows as ranks, -1 for none; text and dates by a number that has no order."""
+    step = max(1, staged.rows // rows)
+    chosen = []
+    for index, name in enumerate(columns):
+        column, kind = staged.view_columns[name], staged.profiles[name].kind
+        value = f"CAST({column} AS DOUBLE)" if kind == "number" else f"CAST(hash({column}) >> 12 AS DOUBLE)"
+        if kind == "date":
+            value = f"coalesce(TRY_CAST(epoch({column}) AS DOUBLE), {value})"
+        chosen.append(f"CASE WHEN {column} IS NULL THEN 'nan'::DOUBLE ELSE {value} END AS v{index}")
+    # Which rows these are follows from their numbers alone, and with them nothing from the number of threads.
+    numbered = f"SELECT *, row_number() OVER () AS number FROM {staged.view}"  # noqa: S608
+    sql = f"SELECT {', '.join(chosen)} FROM ({numbered}) WHERE hash(number) % {step} = 0"  # noqa: S608
+    arrays = workspace.arrays(sql, staged.table.name)
+    return {name: _ranks(np.asarray(arrays[f"v{index}"], np.float64)) for index, name in enumerate(columns)}
+
+
+def _ranks(values: Float64) -> Int64:
+    there = ~np.isnan(values)
+    ranks = np.full(len(values), -1, np.int64)
+    ranks[there] = np.unique(values[there], return_inverse=True)[1]
+    return ranks
+
+
+def _dense(ranks: Int64) -> Int64:
+    """Return ranks without those that do not occur, in the same order."""
+    there = np.bincount(ranks) > 0
+    return np.asarray((np.cumsum(there) - 1)[ranks], np.int64)
+
+
+def _grouped(ranks: Int64) -> Int64:
+    """Return the groups of about equal size that ranks are in, -1 for none; equal ones are in one group."""
+    there = ranks >= 0
+    counts = np.bincount(ranks[there])
+    if not len(counts):
+        return ranks
+    groups = (np.cumsum(counts) - counts) * _GROUPS // counts.sum()
+    return np.where(there, groups[ranks], -1)
+
+
+def _predicted(numbers: Int64, values: Int64) -> tuple[float, float, float] | None:
+    """Return in how many rows a value is predicted right by the same number, by its neighbours or group, and by being usual.
+
+    Each row is left out of what tells about it. Only rows whose number comes again count; None if these are too few.
+    """
+    both = (numbers >= 0) & (values >= 0)
+    if np.count_nonzero(both) < _LEAST_SAMPLED // 10:
+        return None
+    x, v = (_dense(one[both]) for one in (numbers, values))
+    size, width = int(x.max()) + 1, int(v.max()) + 1
+    if not 1 < width <= _MOST_PREDICTED or size <= _GROUPS or size * width > _CELLS:
+        return None
+    counts = np.bincount(x * width + v, minlength=size * width).reshape(size, width)
+    again: Bool = counts.sum(1)[x] > 1
+    if 2 * np.count_nonzero(again) < len(x):
+        return None
+    shares = counts / counts.sum(1, keepdims=True)
+    around = np.zeros_like(shares)
+    for distance in range(1, _REACH + 1):
+        around[distance:] += shares[:-distance] / distance
+        around[:-distance] += shares[distance:] / distance
+    groups = _grouped(x)
+    in_group = np.zeros((_GROUPS, width), np.int64)
+    np.add.at(in_group, (groups, v), 1)
+    usual = v == np.bincount(v).argmax()
+    rights = (_right(counts, x, v), around.argmax(1)[x] == v, _right(in_group, groups, v), usual)
+    same, beside, grouped, frequent = (float(one[again].mean()) for one in rights)
+    return same, max(beside, grouped), frequent
+
+
+def _right(counts: Int64, x: Int64, v: Int64) -> Float64:
+    """Return for each row whether its value is the most frequent one of the others of its x; a half if one of two."""
+    two = np.partition(counts, -2, axis=1)[:, -2:]
+    own = counts[x, v]
+    best_other = np.where(own == two[x, 1], two[x, 0], two[x, 1])
+    return np.where(own - 1 > best_other, 1.0, np.where((own - 1 == best_other) & (own > 1), 0.5, 0.0))

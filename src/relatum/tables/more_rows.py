@@ -11,11 +11,11 @@ import numpy as np
 from relatum.arrays import Bool, Int64
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.row_store import RowStore, RowTable, TableColumn, TableSchema
-from relatum.data.schema import RelationSchema, Schema
+from relatum.data.schema import Schema
 from relatum.errors import DataError, UnknownNameError
-from relatum.tables.cells import known_columns, number_cells, read_labels
+from relatum.tables.cells import NumberedTable, check_columns, number_cells, read_labels
 from relatum.tables.engine import Workspace
-from relatum.tables.facts import HeldOutCells, TableFacts, facts_of
+from relatum.tables.facts import HeldOutCells, facts_of, relations_in
 from relatum.tables.open import open_sources, require_libraries
 from relatum.tables.options import Choices, ImportOptions
 from relatum.tables.staging import stage
@@ -24,10 +24,7 @@ from relatum.tables.staging import stage
 def read_more_rows(source: Any, like: RowStore, tables: Sequence[str] = ()) -> RowStore:
     """Return the rows of tables that an import knows, over its names and those that are new.
 
-    Args:
-        source: what `read` takes.
-        like: the rows of the import.
-        tables: those that are wanted; by default all that are there.
+    By default these are all that are there of the tables of the import.
     """
     options = ImportOptions.of(like.options)
     require_libraries(source)
@@ -36,42 +33,35 @@ def read_more_rows(source: Any, like: RowStore, tables: Sequence[str] = ()) -> R
         for name in tables:
             if name not in like.tables:
                 raise UnknownNameError("table", name, like.tables)
-            if name not in sources:
-                listed = ", ".join(sources)
-                raise DataError(
-                    "other-tables",
-                    f"table {name!r} is not there, only {listed}",
-                    remedy="give files and tables the names that they had",
-                )
+        remedy = "give files and tables the names that they had"
+        if lacking := [name for name in tables if name not in sources]:
+            listed = ", ".join(sources)
+            raise DataError("other-tables", f"table {lacking[0]!r} is not there, only {listed}", remedy=remedy)
         if not wanted:
-            known = ", ".join(like.tables)
-            raise DataError(
-                "other-tables",
-                f"none of the imported tables is there: {known}",
-                remedy="give files and tables the names that they had",
-            )
+            listed = ", ".join(like.tables)
+            raise DataError("other-tables", f"none of the imported tables is there: {listed}", remedy=remedy)
         choices = Choices({name: sources[name][1] for name in wanted}, ImportOptions(tables=wanted))
         found, labels = [], {}
         for number, name in enumerate(wanted):
             staged = stage(workspace, *sources[name], number, choices)
             schema = like[name].schema
-            columns = known_columns(staged, schema, plain=options.plain, null_is_value=options.null == "value")
-            found.append((staged, columns))
+            check_columns(staged, schema.columns)
+            found.append(NumberedTable(staged, list(schema.columns), {}))
             there = [one for one in schema.label if one in staged.view_columns]
             labels[name] = read_labels(workspace, staged, there) if there else None
-        names, cells = number_cells(workspace, found)
+        names = number_cells(workspace, found, options.null == "value")
         locations = tuple(dict.fromkeys(each.location for each, _ in sources.values()))
     every = like.names if (like.names.numbers_of(names) >= 0).all() else like.names.union(names)
     rows = {
-        name: RowTable(like[name].schema, each, np.zeros(each.shape, np.int8), labels[name])
-        for name, each in zip(wanted, cells, strict=True)
+        name: RowTable(like[name].schema, each.cells, np.zeros(each.cells.shape, np.int8), labels[name])
+        for name, each in zip(wanted, found, strict=True)
     }
     return replace(RowStore(names, rows).with_names(every), options=like.options, sources=locations)
 
 
 def facts_of_rows(rows: RowStore, schema: Schema) -> Split:
     """Return the facts in rows, all of them as train: of the relations of a schema that their tables gave."""
-    tables = [(relations_in(table.schema, schema), table.schema.columns, table.cells) for table in rows.tables.values()]
+    tables = [(relations_in(table.schema, schema), table.cells) for table in rows.tables.values()]
     graph, _ = facts_of(rows.names, tables)
     distinct = graph.distinct()
     nothing = Hypergraph(distinct.entities, distinct.schema, ())
@@ -151,20 +141,3 @@ def _numbers(groups: Int64) -> Int64:
 def _relation_of(column: TableColumn, table: TableSchema) -> str:
     """Return the relation of a column, or of the date that it is a part of; "" if there is none."""
     return (column if column.part_of is None else table.column(column.part_of)).relation or ""
-
-
-def relations_in(table: TableSchema, schema: Schema) -> list[TableFacts]:
-    """Return the relations that a table gives."""
-    by_relation: dict[str, dict[int, str]] = {}
-    for column in table.columns:
-        if column.relation is not None and column.position is not None and column.relation in schema:
-            by_relation.setdefault(column.relation, {})[column.position] = column.name
-    found = []
-    for relation, columns in by_relation.items():
-        if relation != table.relation and table.row_key is not None:
-            columns[0] = table.row_key
-        roles = tuple(columns[position] for position in sorted(columns))
-        if len(roles) == schema[relation].arity:
-            own = RelationSchema(relation, len(roles), schema[relation].roles)
-            found.append(TableFacts(own, roles, (), is_about_rows=relation != table.relation))
-    return found

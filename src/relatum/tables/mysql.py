@@ -14,11 +14,10 @@ from relatum.data.row_store import TableReference
 from relatum.errors import DataError
 from relatum.extras import optional
 from relatum.tables.engine import CsvRows, Workspace, quoted
-from relatum.tables.servers import PATIENCE, ServerSource, as_sentence, connected, gathered, without_password
+from relatum.tables.servers import PATIENCE, ServerSource, as_sentence, gathered, without_password
 from relatum.tables.source import Kind, SourceColumn, SourceTable, other_keys, same_name
 
 _PARAMETERS = ("ssl_ca", "unix_socket")
-_UNREACHABLE = (2002, 2003, 2013, 1040)  # no server there, one that hung up, one that has no connection left
 
 _RECEIVED = 1 << 20  # bytes that are looked at together
 
@@ -46,35 +45,17 @@ _JSON = """
     WHERE constraint_schema = DATABASE() AND level = 'Column' AND check_clause LIKE 'json_valid(%'"""
 
 _DATES = ("date", "datetime", "timestamp")
-_UNKNOWN = (
-    *_DATES,
-    "time",
-    "tinyint",
-    "smallint",
-    "mediumint",
-    "int",
-    "bigint",
-    "decimal",
-    "float",
-    "double",
-    "year",
-    "bit",
-)
+_NUMBERS = ("tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "float", "double", "year", "bit")
 _TEXTS = ("char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "set", "uuid", "inet4", "inet6")
-_KIND: dict[str, Kind] = {**dict.fromkeys(_UNKNOWN, "unknown"), **dict.fromkeys(_TEXTS, "text")}
+_KIND: dict[str, Kind] = {**dict.fromkeys((*_DATES, "time", *_NUMBERS), "unknown"), **dict.fromkeys(_TEXTS, "text")}
 
 
 def connect(url: str) -> Any:
     """Return a connection to the database at a URL, whose password may be in MYSQL_PWD instead."""
     with optional("pymysql", extra="mysql"):
         import pymysql
-    where = _where(url)
-    return connected(
-        lambda: pymysql.connect(
-            **where, charset="utf8mb4", connect_timeout=PATIENCE, conv=pymysql.converters.encoders, init_command=_SESSION
-        ),
-        lambda error: isinstance(error, pymysql.err.OperationalError) and error.args[0] in _UNREACHABLE,
-    )
+    settings = {"charset": "utf8mb4", "connect_timeout": PATIENCE, "init_command": _SESSION}
+    return pymysql.connect(**_where(url), **settings, conv=pymysql.converters.encoders)
 
 
 def _where(url: str) -> dict[str, Any]:

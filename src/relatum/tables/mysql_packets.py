@@ -19,10 +19,7 @@ def packets_as_csv(packets: memoryview | bytes, width: int, number: int) -> tupl
 
     They end where a packet is not the whole of a row: cut, in several parts, no row at all, or not the next by its number.
 
-    Args:
-        packets: what was received, from the start of a packet.
-        width: how many fields a row has.
-        number: that of the first packet; they count up to 255 and start anew.
+    A row has `width` fields; `number` is that of the first packet: they count up to 255 and start anew.
     """
     received = np.frombuffer(packets, np.uint8)
     text = np.empty(_GROWTH * len(received), np.uint8)

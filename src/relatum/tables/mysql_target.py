@@ -19,7 +19,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from typing import Any
 
-from relatum.errors import DataError
 from relatum.extras import optional
 from relatum.tables.engine import literal, quoted
 from relatum.tables.mysql import connect
@@ -99,15 +98,12 @@ class MysqlTarget(Database):
             return None
         kind, engine, has_transactions = found[0]
         if kind not in ("BASE TABLE", "SYSTEM VERSIONED"):
-            raise DataError("view-not-table", f"{table!r} is not a table", place=self.location)
+            raise self.refusal("view-not-table", f"{table!r} is not a table")
         if has_transactions != "YES":
-            raise DataError(
+            raise self.refusal(
                 "engine-without-undo",
-                (
-                    f"table {table!r} is of engine {engine}, which cannot undo half of a write; ALTER TABLE ... "
-                    "ENGINE = InnoDB makes it one that can"
-                ),
-                place=self.location,
+                f"table {table!r} is of engine {engine}, which cannot undo half of a write; ALTER TABLE ... "
+                "ENGINE = InnoDB makes it one that can",
             )
         return [str(row[0]) for row in self._rows(_COLUMNS, schema, name)]
 

@@ -42,10 +42,7 @@ def open_sources(
 ) -> Iterator[dict[str, tuple[Source, SourceTable]]]:
     """Yield every table by its name, with the source that holds it.
 
-    Args:
-        given: a path, a URL, a frame, several of these in a list, or tables by name in a mapping.
-        workspace: where the tables will be brought.
-        options: how files are read, and whether views are tables as well.
+    What is given is a path, a URL, a frame, several of these in a list, or tables by name in a mapping.
     """
     workspace.null_text = tuple(options.null_text)
     with ExitStack() as stack:
@@ -77,13 +74,10 @@ def require_libraries(given: Any) -> None:
 
 
 def _listed(given: Any) -> list[tuple[str | None, Any]]:
-    pairs: list[tuple[str | None, Any]]
     if isinstance(given, Mapping):
-        pairs = [(str(name), each) for name, each in given.items()]
-    elif isinstance(given, (list, tuple)):
-        pairs = [(None, each) for each in given]
+        pairs: list[tuple[str | None, Any]] = [(str(name), each) for name, each in given.items()]
     else:
-        pairs = [(None, given)]
+        pairs = [(None, each) for each in (given if isinstance(given, (list, tuple)) else [given])]
     if not pairs:
         raise DataError("not-importable", "nothing to import was given")
     return pairs
@@ -116,13 +110,10 @@ def _open_file(path: Path, name: str | None, workspace: Workspace, options: Impo
         raise DataError("not-a-file", "not a file", place=path, remedy=remedy)
     # What says what it is by its first bytes is believed before its name.
     database = database_in(path)
+    if database == "sqlite":
+        return SqliteSource(workspace, path, options.views)
     if database is not None:
-        is_sqlite = database == "sqlite"
-        return (
-            SqliteSource(workspace, path, options.views)
-            if is_sqlite
-            else DuckdbSource(workspace, path, number, options.views)
-        )
+        return DuckdbSource(workspace, path, number, options.views)
     unpacked = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     ending, table = unpacked.suffix.lower(), name or unpacked.stem
     if is_parquet(path) or ending in (".parquet", ".pq"):
@@ -144,15 +135,7 @@ def _open_file(path: Path, name: str | None, workspace: Workspace, options: Impo
 def _open_queries(
     queries: Mapping[str, str], sources: Sequence[Source], tables: Tables, workspace: Workspace, stack: ExitStack
 ) -> dict[str, tuple[Source, SourceTable]]:
-    """Return each query as a table, with the source that runs it.
-
-    Args:
-        queries: each is called as its table will be.
-        sources: all that was opened.
-        tables: what these hold.
-        workspace: where the tables will be brought.
-        stack: closes what is opened here.
-    """
+    """Return each query as a table, with the source that runs it."""
     for name in queries:
         if name in tables:
             raise DataError(

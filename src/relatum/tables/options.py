@@ -1,4 +1,8 @@
-"""The options of an import, resolved against the tables that are there."""
+"""The options of an import, resolved against the tables that are there, and which columns hold the same entities.
+
+Columns that foreign keys or links join hold the same entities, however many steps lie between them. Such a group is called
+after the column that the others lead to: by its table if it is the key, else by table and column.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +25,7 @@ class ImportOptions(Checked):
 
     tables: Sequence[str] = setting((), "the tables to take; by default all")
     columns: Mapping[str, Sequence[str]] = setting(
-        {},
-        "for a table, exactly the columns that become its roles, in this order",
+        {}, "for a table, exactly the columns that become its roles, in this order"
     )
     relations: Mapping[str, str] = setting({}, "for a table, what its relation is called; by default as the table")
     keep: Sequence[str] = setting((), "columns to take as entities although they would be left out")
@@ -44,15 +47,13 @@ class ImportOptions(Checked):
         ' (`"*"`, or a number alone). By default 20, and fewer where there are few rows',
     )
     null: Literal["skip", "value"] = setting(
-        "skip",
-        "what a NULL is: a gap, which is `skip`ped and can be filled, or a `value` like any other",
+        "skip", "what a NULL is: a gap, which is `skip`ped and can be filled, or a `value` like any other"
     )
     null_text: Sequence[str] = setting((), "texts that stand for NULL, such as NA; spaces around them do not count")
     views: bool = setting(False, "take the views of databases as tables; each is a program that its author wrote")
     keep_ids: bool = setting(False, "take columns that have a value of their own in every row")
     plain: bool = setting(
-        False,
-        "entities are called by their value alone, so that the same text is the same entity wherever it stands",
+        False, "entities are called by their value alone, so that the same text is the same entity wherever it stands"
     )
     relation_key: str = setting("relation", "the key of a JSON object that names its relation")
     sql: Mapping[str, str] = setting({}, "for a name, a query whose rows are one more table: one SELECT, which only reads")
@@ -69,8 +70,7 @@ class ImportOptions(Checked):
     )
     encoding: str = setting("utf-8", "the encoding of text files, by its name in Python")
     split: Literal["stratified", "random"] = setting(
-        "stratified",
-        "hold out the same share of every relation (`stratified`) or of all facts together (`random`)",
+        "stratified", "hold out the same share of every relation (`stratified`) or of all facts together (`random`)"
     )
     time: str | None = setting(
         None,
@@ -93,9 +93,8 @@ class ImportOptions(Checked):
                 raise SettingError("setting-out-of-range", "must be a list of names, not one text", place=name)
         for name, shape in self.shapes.items():
             if shape not in SHAPES:
-                raise SettingError(
-                    "setting-out-of-range", f"{name}: must be one of {', '.join(SHAPES)}, not {shape!r}", place="shapes"
-                )
+                reason = f"{name}: must be one of {', '.join(SHAPES)}, not {shape!r}"
+                raise SettingError("setting-out-of-range", reason, place="shapes")
         if self.time_per is not None and self.time is None:
             raise SettingError(
                 "bad-time-column", "there is no column of times", place="time_per", remedy="say which with time"
@@ -108,9 +107,8 @@ class ImportOptions(Checked):
             )
         for name, count in self.bins_by_column.items():
             if not isinstance(count, int) or not 2 <= count <= 1000:
-                raise SettingError(
-                    "setting-out-of-range", f"{name}: must be a whole number from 2 to 1000, not {count!r}", place="bins"
-                )
+                reason = f"{name}: must be a whole number from 2 to 1000, not {count!r}"
+                raise SettingError("setting-out-of-range", reason, place="bins")
 
     @property
     def bins_by_column(self) -> Mapping[str, int]:
@@ -172,16 +170,12 @@ class Choices:
                 raise SettingError("not-chosen", f"table {name!r} has options but is not among the tables chosen")
         for name, shape in self.shapes.items():
             if name in self.columns and shape != "fact":
-                raise SettingError(
-                    "not-chosen",
-                    "its columns are chosen, so that its rows are facts over these",
-                    place=f"shape {name}={shape}",
-                )
+                reason = "its columns are chosen, so that its rows are facts over these"
+                raise SettingError("not-chosen", reason, place=f"shape {name}={shape}")
         for table_name, column_name in sorted(self.keep):
             if column_name not in self.columns.get(table_name, [column_name]):
-                raise SettingError(
-                    "not-chosen", "kept, but not among the columns chosen", place=f"{table_name}.{column_name}"
-                )
+                place = full_name((table_name, column_name))
+                raise SettingError("not-chosen", "kept, but not among the columns chosen", place=place)
         for ref in sorted(self.keep & self.drop):
             raise SettingError("contradictory-options", "both kept and dropped", place=full_name(ref))
 
@@ -222,12 +216,8 @@ class Choices:
         if what in self._tables:
             key = self._tables[what].primary_key
             if len(key) != 1:
-                raise DataError(
-                    "bad-link",
-                    f"table {what!r} has no primary key of one column",
-                    place=f"link {name}={what}",
-                    remedy=f"say {what}.COLUMN",
-                )
+                place, remedy = f"link {name}={what}", f"say {what}.COLUMN"
+                raise DataError("bad-link", f"table {what!r} has no primary key of one column", place=place, remedy=remedy)
             return what, key[0]
         # The name of a table may hold dots, as `hr.people` does: the longest that is there counts.
         dots = [index for index, character in enumerate(what) if character == "."]
@@ -235,7 +225,99 @@ class Choices:
             if (table := self._tables.get(what[:dot])) is not None:
                 raise UnknownNameError(f"column of {table.name}", what[dot + 1 :], [each.name for each in table.columns])
         if ":" in what or not what.strip():
-            raise SettingError(
-                "bad-link", "the name of a kind of entities holds no colon and is not blank", place=f"link {name}={what}"
-            )
+            place = f"link {name}={what}"
+            raise SettingError("bad-link", "the name of a kind of entities holds no colon and is not blank", place=place)
         return what
+
+
+class EntityTypes:
+    """The entity types of an import: `types` has one for each column, `refers` and `referred` say why."""
+
+    def __init__(self, tables: Mapping[str, SourceTable], choices: Choices) -> None:
+        self.refers: dict[ColumnRef, list[ColumnRef | str]] = {}
+        self.referred: dict[ColumnRef, list[ColumnRef]] = {}
+        self._read = frozenset(choices.tables)
+        for table in tables.values():
+            for ref, target in _targets(table, tables, choices):
+                self._join(ref, target)
+        for ref, linked in choices.links.items():
+            self._join(ref, linked)
+        refs = [(table.name, column.name) for table in tables.values() for column in table.columns]
+        self.types = self._named(self._groups(refs), tables)
+
+    def is_entity(self, ref: ColumnRef) -> bool:
+        """Return whether a column refers to another, or is referred to."""
+        return ref in self.refers or ref in self.referred
+
+    def _join(self, ref: ColumnRef, target: ColumnRef | str) -> None:
+        if ref != target:
+            self.refers.setdefault(ref, []).append(target)
+            if isinstance(target, tuple):
+                self.referred.setdefault(target, []).append(ref)
+
+    def _groups(self, refs: Iterable[ColumnRef]) -> list[list[ColumnRef | str]]:
+        """Return the columns in groups of those that are joined, in any number of steps."""
+        parent: dict[ColumnRef | str, ColumnRef | str] = {}
+
+        def root(node: ColumnRef | str) -> ColumnRef | str:
+            while (above := parent.setdefault(node, node)) != node:
+                parent[node] = parent[above]
+                node = above
+            return node
+
+        for ref in refs:
+            root(ref)
+        for ref, targets in self.refers.items():
+            for target in targets:
+                parent[root(ref)] = root(target)
+        groups: dict[ColumnRef | str, list[ColumnRef | str]] = {}
+        for node in list(parent):
+            groups.setdefault(root(node), []).append(node)
+        return list(groups.values())
+
+    def _named(self, groups: list[list[ColumnRef | str]], tables: Mapping[str, SourceTable]) -> dict[ColumnRef, str]:
+        types: dict[ColumnRef, str] = {}
+        taken: set[str] = set()
+        for group in sorted(groups, key=lambda group: sorted(map(str, group))):
+            given = sorted(node for node in group if isinstance(node, str))
+            refs = sorted(node for node in group if isinstance(node, tuple))
+            ends = [ref for ref in refs if ref not in self.refers] or refs  # all refer to others in a circle
+            name = given[0] if given else self._name(ends[0], tables)
+            # A colon ends the type in the name of an entity. Two types of one name, as of a table `a.b` and a column b of
+            # table a, must not become one.
+            name = name.replace(":", "_")
+            while name in taken:
+                name += "~"
+            taken.add(name)
+            types.update(dict.fromkeys(refs, name))
+        return types
+
+    def _name(self, ref: ColumnRef, tables: Mapping[str, SourceTable]) -> str:
+        """Return what the entities of a column are called: after the table if it is the key, else by table and column.
+
+        A key that no source declares is found in the values, so not in a table that is not read. There the only column that
+        others refer to is taken to be it, so that its entities are called the same whether or not the table is read.
+        """
+        key = tables[ref[0]].primary_key
+        if not key and ref[0] not in self._read:
+            key = tuple(column for table, column in self.referred if table == ref[0])
+        return ref[0] if key == (ref[1],) else full_name(ref)
+
+
+def _targets(
+    table: SourceTable, tables: Mapping[str, SourceTable], choices: Choices
+) -> Iterable[tuple[ColumnRef, ColumnRef]]:
+    """Yield the columns of a table's foreign keys with what they refer to; one that leads nowhere matters if it is used."""
+    for reference in table.references:
+        for column, target in zip(reference.columns, reference.targets, strict=True):
+            other = tables.get(reference.table)
+            if other is not None and any(known.name == target for known in other.columns):
+                yield (table.name, column), (other.name, target)
+            elif choices.may_take((table.name, column)):
+                missing = f"table {reference.table!r}" if other is None else f"column {target!r} of {reference.table!r}"
+                name = full_name((table.name, column))
+                raise DataError(
+                    "dangling-foreign-key",
+                    f"foreign key {name} refers to {missing}, which does not exist",
+                    remedy=f"drop {name} to leave it out",
+                )

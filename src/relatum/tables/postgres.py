@@ -7,16 +7,14 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from relatum.data.row_store import TableReference
-from relatum.errors import DataError
 from relatum.extras import optional
 from relatum.tables.engine import CsvRows, Workspace, literal, quoted
-from relatum.tables.servers import PATIENCE, ServerSource, as_sentence, connected, gathered, without_password
+from relatum.tables.servers import PATIENCE, ServerSource, as_sentence, gathered, without_password
 from relatum.tables.source import Kind, SourceColumn, SourceTable, other_keys, query_error, query_table, subquery
 from relatum.tables.table import Database, Table, Value, listed_columns, split_name, value_text
 
 if TYPE_CHECKING:
     import psycopg
-    from psycopg.pq.abc import PGconn
 
 _USUAL = "public"
 
@@ -58,13 +56,7 @@ def _kind(category: str, base: str) -> Kind:
 def _connect(url: str) -> psycopg.Connection[tuple[Any, ...]]:
     import psycopg
 
-    return connected(lambda: psycopg.connect(url, connect_timeout=PATIENCE), _is_unreachable)
-
-
-def _is_unreachable(error: Exception) -> bool:
-    """Return whether a server was not even reached: a password that it refused is not tried again."""
-    tried: PGconn | None = getattr(error, "pgconn", None)
-    return tried is not None and not tried.used_password
+    return psycopg.connect(url, connect_timeout=PATIENCE)
 
 
 class PostgresSource(ServerSource):
@@ -226,7 +218,7 @@ class PostgresTarget(Database):
         """Return the columns of a table."""
         found = self._connection.execute(_TYPES.encode(), (self.sql_name(table),)).fetchall()
         if found and found[0][0] not in ("r", "p"):
-            raise DataError("view-not-table", f"{table!r} is not a table", place=self.location)
+            raise self.refusal("view-not-table", f"{table!r} is not a table")
         return [str(name) for _, name in found if name is not None] if found else None
 
     def execute(self, sql: str) -> psycopg.Cursor[tuple[Any, ...]]:
@@ -277,6 +269,4 @@ class PostgresTarget(Database):
 
     def _check_length(self, name: str) -> None:
         if len(name.encode()) > _LONGEST:
-            raise DataError(
-                "name-too-long", f"names have at most {_LONGEST} bytes there, and {name!r} has more", place=self.location
-            )
+            raise self.refusal("name-too-long", f"names have at most {_LONGEST} bytes there, and {name!r} has more")

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import re
-import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from relatum.errors import DataError
 from relatum.tables.engine import CsvRows, Workspace
-from relatum.tables.source import SourceColumn, SourceTable
+from relatum.tables.source import Source, SourceColumn, SourceTable
 from relatum.tables.values import stage_text
 
 PATIENCE = 10  # seconds to wait for a connection
 PIECE = 1 << 24  # bytes of rows that are brought into the workspace together
-_PAUSE = 0.5  # seconds before a server that could not be reached is tried once more
-
-Connection = TypeVar("Connection")
 
 
 def without_password(url: str) -> str:
@@ -42,17 +38,6 @@ def as_sentence(what: str, error: Exception) -> DataError:
     return DataError("database-refused", " ".join(text.split()) or type(error).__name__, place=what)
 
 
-def connected(connect: Callable[[], Connection], is_worth_another: Callable[[Exception], bool]) -> Connection:
-    """Return a connection; it is tried for once more after a pause if the error says that this may help."""
-    try:
-        return connect()
-    except Exception as error:
-        if not is_worth_another(error):
-            raise
-    time.sleep(_PAUSE)
-    return connect()
-
-
 def gathered(pieces: Iterable[CsvRows]) -> Iterator[CsvRows]:
     """Yield rows in batches of about PIECE bytes."""
     text, rows, longest = bytearray(), 0, 0
@@ -66,17 +51,13 @@ def gathered(pieces: Iterable[CsvRows]) -> Iterator[CsvRows]:
         yield CsvRows(text, rows, longest)
 
 
-class ServerSource(ABC):
+class ServerSource(Source):
     """A database on a server, whose tables are copied as text; `errors` are those of its driver."""
 
     def __init__(self, workspace: Workspace, location: str, errors: tuple[type[Exception], ...]) -> None:
         self.location = location
         self._workspace, self._errors = workspace, errors
         self._sql_names: dict[str, str] = {}
-
-    @abstractmethod
-    def tables(self) -> list[SourceTable]:
-        """Return the tables in the order of their names."""
 
     def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
         """Copy a table as text; then numbers and dates are found."""
@@ -104,10 +85,6 @@ class ServerSource(ABC):
     @abstractmethod
     def is_lost(self) -> bool:
         """Return whether the connection broke."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Close the connection."""
 
     def _ask(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
         """Return the rows of a query about tables, not of one."""

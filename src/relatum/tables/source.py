@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 from relatum.data.row_store import TableReference
 from relatum.data.vocabulary import fault_of
@@ -90,20 +91,23 @@ def same_name(name: str, known: Iterable[str]) -> str:
     return alike[0] if alike and name not in alike else name
 
 
-class Source(Protocol):
-    """Something that holds tables: it tells what they are, and brings one into the workspace."""
+class Source(ABC):
+    """Something that holds tables: it tells what they are, and brings one into the workspace.
 
-    @property
-    def location(self) -> str:
-        """Where the tables come from, without any password."""
+    `location` says where they come from, without any password.
+    """
 
+    location: str
+
+    @abstractmethod
     def tables(self) -> list[SourceTable]:
         """Return all tables, whether they are wanted or not."""
 
+    @abstractmethod
     def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
         """Make `target`, a table or view of the workspace, with these columns as c0, c1, ..., and all rows."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027
         """Let go of files and connections."""
 
 

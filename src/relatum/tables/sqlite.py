@@ -16,6 +16,7 @@ from relatum.errors import DataError
 from relatum.tables.engine import BATCH, Batch, Texts, Workspace, quoted
 from relatum.tables.source import (
     Kind,
+    Source,
     SourceColumn,
     SourceTable,
     other_keys,
@@ -33,7 +34,7 @@ _FORBIDDEN = ("load_extension", "fts3_tokenizer", "readfile", "writefile", "edit
 _STEPS = 100_000  # of SQLite's machine between looks at whether somebody wants to stop
 
 
-class SqliteSource:
+class SqliteSource(Source):
     """One SQLite database; its virtual tables are not run, and its views, which are programs too, if they are wanted."""
 
     def __init__(self, workspace: Workspace, path: Path, views: bool = False) -> None:
@@ -78,7 +79,7 @@ class SqliteSource:
     def query(self, name: str, sql: str) -> SourceTable:
         """Return a query as one more table; from now on nothing but reading is let happen."""
         self._connection.set_authorizer(_authorize)
-        self._connection.set_progress_handler(_continue, _STEPS)
+        self._connection.set_progress_handler(lambda: 0, _STEPS)  # what a signal raises is raised there, and stops it
         self._queries[name] = subquery(sql)
         try:
             described = self._connection.execute(f"SELECT * FROM {self._queries[name]} LIMIT 0").description  # noqa: S608
@@ -182,11 +183,6 @@ def _authorize(action: int, first: str | None, second: str | None, *_: str | Non
     return sqlite3.SQLITE_OK
 
 
-def _continue() -> int:
-    """Go on; what a signal raises is raised here, and stops the query."""
-    return 0
-
-
 _PATIENCE = 10.0  # seconds to wait for others who write
 _ERRORS = (sqlite3.Error, OverflowError, UnicodeError)
 
@@ -249,7 +245,7 @@ class SqliteTarget(Database):
         if found is None:
             return None
         if found[0] == "view":
-            raise DataError("view-not-table", f"{table!r} is a view, not a table", place=self.location)
+            raise self.refusal("view-not-table", f"{table!r} is a view, not a table")
         return [str(row[1]) for row in self._connection.execute(f"PRAGMA main.table_info({quoted(table)})")]
 
     def execute(self, sql: str) -> sqlite3.Cursor:
@@ -305,10 +301,7 @@ class SqliteTarget(Database):
 def copy_sqlite(path: Path, target: Path) -> None:
     """Copy a database, as it is at one moment, to a file that is not there yet."""
     try:
-        with (
-            closing(connect_to_read(path)) as connection,
-            closing(sqlite3.connect(target)) as copy,
-        ):
+        with closing(connect_to_read(path)) as connection, closing(sqlite3.connect(target)) as copy:
             connection.execute("BEGIN")
             connection.execute("SELECT count(*) FROM sqlite_schema")  # from here on nobody else's changes are seen
             connection.backup(copy)

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relatum.datasets.text_lines import require_columns
-from relatum.tables.columns import ColumnPlan, plan_unread_column
+from relatum.tables.columns import ColumnPlan, Profile, plan_unread_column
 from relatum.tables.engine import Workspace
 from relatum.tables.options import Choices
-from relatum.tables.profile import Profile
 from relatum.tables.source import Source, SourceTable, kind_of
 from relatum.tables.values import cleaned
 

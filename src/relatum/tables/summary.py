@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
 from relatum.data.hypergraph import Split
-from relatum.data.vocabulary import Ids
 from relatum.datasets.load import save
 from relatum.files import document
-from relatum.tables.cells import CellColumn
-from relatum.tables.columns import ColumnPlan
-from relatum.tables.facts import TableFacts
 from relatum.tables.keys import LinkOffer
-from relatum.tables.options import ColumnRef, ImportOptions, full_name
-from relatum.tables.shapes import TableShape
-from relatum.tables.staging import Staged
+from relatum.tables.options import ImportOptions, full_name
 from relatum.tables.vector_files import VectorRecord
 from relatum.version import __version__
 
@@ -58,43 +50,9 @@ class TableRecord:
     note: str
 
 
-def table_record(
-    name: str,
-    staged: Staged | None = None,
-    shape: TableShape | None = None,
-    facts: Sequence[TableFacts] = (),
-    columns: Sequence[CellColumn] = (),
-    cells: Ids | None = None,
-    counts: Mapping[str, int] | None = None,
-    distinct: Mapping[str, int] | None = None,
-) -> TableRecord:
-    """Return what became of the rows of a table; of one that was not looked at there is its name alone.
-
-    `counts` says how many rows gave facts of each relation, `distinct` how many facts these are.
-    """
-    if staged is None or shape is None:
-        return TableRecord(name, None, (), None, 0, 0, 0, 0, "not read")
-    if not facts or counts is None or distinct is None or cells is None:
-        return TableRecord(name, None, (), staged.rows, 0, 0, 0, 0, _why_not(staged, shape))
-    own = [index for index, one in enumerate(columns) if one.part_of is None]
-    relations = tuple(one.schema.name for one in facts)
-    found = sum(distinct[relation] for relation in relations)
-    several = next((one.schema.name for one in facts if one.columns == shape.roles), None)
-    incomplete = repeated = 0
-    if several is not None:
-        incomplete, repeated = staged.rows - counts[several], counts[several] - distinct[several]
-    gaps = int(np.count_nonzero(cells[own] < 0))
-    return TableRecord(name, shape.shape, relations, staged.rows, gaps, incomplete, repeated, found, shape.why)
-
-
-def _why_not(staged: Staged, shape: TableShape) -> str:
-    if not staged.rows:
-        return "no rows"
-    if shape.shape == "entity":
-        return "its rows are entities that no other column describes"
-    if shape.roles:
-        return "no row has a value in every column"
-    return "fewer than two columns have values that make a fact"
+def unread_table(name: str) -> TableRecord:
+    """Return the record of a table that was not looked at."""
+    return TableRecord(name, None, (), None, 0, 0, 0, 0, "not read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,41 +72,6 @@ class ColumnRecord:
     nulls: int | None
     distinct: int | None
     why: str
-
-
-def column_records(
-    staged: Staged,
-    plans: Mapping[str, ColumnPlan],
-    types: Mapping[str, str | None],
-    shape: TableShape,
-    facts: Sequence[TableFacts],
-    notes: Mapping[ColumnRef, str],
-) -> list[ColumnRecord]:
-    """Return what became of each column of a table."""
-    table, records = staged.table, []
-    for column in table.columns:
-        plan, profile = plans[column.name], staged.profiles.get(column.name)
-        holding = [
-            one
-            for one in facts
-            if column.name in one.columns[1:] or (one.columns == shape.roles and column.name in one.columns)
-        ]
-        relation = holding[0].schema.name if holding else None
-        why = [plan.why, shape.notes.get(column.name, ""), notes.get((table.name, column.name), "") if plan.is_taken else ""]
-        records.append(
-            ColumnRecord(
-                table=table.name,
-                column=column.name,
-                type=column.type or staged.types.get(column.name, "text").lower(),
-                outcome=plan.outcome,
-                kind=types[column.name] if plan.is_taken else None,
-                relation=relation,
-                nulls=profile.nulls if profile else None,
-                distinct=profile.distinct if profile else None,
-                why="; ".join(filter(None, why)),
-            )
-        )
-    return records
 
 
 @dataclass(frozen=True)

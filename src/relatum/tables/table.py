@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal
 
 from relatum.data.vocabulary import fault_of
@@ -123,6 +124,10 @@ class Database(ABC):
     def stage(self, name: str, query: str, rows: Iterable[tuple[Value, ...]], keys: Sequence[str]) -> None:
         """Make a temporary table of a query and add rows, as values of the types of its columns; `keys` will be joined."""
 
+    def refusal(self, code: str, reason: str, remedy: str = "") -> DataError:
+        """Return an error about this database."""
+        return DataError(code, reason, place=self.location, remedy=remedy)
+
     def create(self, table: Table) -> None:
         """Make a table without rows; all that are wanted are made before any row is changed."""
         self.execute(f"CREATE TABLE {self.sql_name(table.name)} ({declared(table)})")
@@ -188,22 +193,22 @@ class DatabaseTarget:
     def write(self, tables: Sequence[Table]) -> None:
         """Write all tables, or none."""
         check_distinct(tables)
-        with self._opened() as database, progress("writing", sum(map(len, tables))) as advance:
-            self._prepare(database, tables)
-            for table in tables:
-                if len(table):
-                    database.insert(table)
-                advance(len(table))
-            database.commit()
+        with progress("writing", sum(map(len, tables))) as advance:
+            self._put(tables, tables, advance)
 
     def write_parts(self, parts: Iterable[Table]) -> None:
         """Write one table whose rows come part by part: all of them, in one transaction, or none."""
+        remaining = iter(parts)
+        first = next(remaining)
+        self._put([first], chain([first], remaining), lambda _: None)
+
+    def _put(self, tables: Sequence[Table], parts: Iterable[Table], advance: Callable[[int], None]) -> None:
         with self._opened() as database:
-            for number, part in enumerate(parts):
-                if not number:
-                    self._prepare(database, [part])
+            self._prepare(database, tables)
+            for part in parts:
                 if len(part):
                     database.insert(part)
+                advance(len(part))
             database.commit()
 
     def _prepare(self, database: Database, tables: Sequence[Table]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from relatum.datasets.file_types import database_in, is_mysql, is_postgres
 from relatum.errors import DataError, SettingError
 from relatum.extras import require
-from relatum.files import atomic_path, remove_stale
+from relatum.files import atomic_path
 from relatum.tables.duckdb import open_duckdb, write_parquet
 from relatum.tables.mysql_target import open_mysql
 from relatum.tables.postgres import open_postgres
@@ -79,7 +79,6 @@ def target_of(
     path = Path(to)
     if path.exists() and not path.is_file():
         raise DataError("not-a-file", "not a file", place=path)
-    remove_stale(path)  # also where it is refused below: a killed process may have left the second name of a whole file
     ending, kind = path.suffix.lower(), database_in(path) if path.is_file() else None
     if kind == "duckdb" or (kind is None and ending in (".duckdb", ".parquet")):
         require("duckdb", extra="io")
@@ -104,20 +103,29 @@ def target_of(
 
 
 @dataclass(frozen=True)
-class _NewDatabase:
-    """A file that becomes a database once that is whole; what others make there meanwhile is not replaced."""
-
+class _Path:
     path: Path
-    opened: Opener
-    is_database: bool = True
 
     @property
     def location(self) -> str:
         return str(self.path)
 
+    def _check_folder(self) -> None:
+        folder = self.path.parent
+        if not folder.is_dir() or not os.access(folder, os.W_OK):
+            raise DataError("no-such-directory", "no such directory, or nothing can be written there", place=folder)
+
+
+@dataclass(frozen=True)
+class _NewDatabase(_Path):
+    """A file that becomes a database once that is whole; what others make there meanwhile is not replaced."""
+
+    opened: Opener
+    is_database: bool = True
+
     def check(self, tables: Sequence[Table]) -> None:
         check_distinct(tables)
-        _check_folder(self.path)
+        self._check_folder()
 
     def write(self, tables: Sequence[Table]) -> None:
         try:
@@ -149,15 +157,10 @@ class _NewDatabase:
 
 
 @dataclass(frozen=True)
-class _FileTarget:
-    path: Path
+class _FileTarget(_Path):
     writer: Writer
     mode: Mode
     is_database: bool = False
-
-    @property
-    def location(self) -> str:
-        return str(self.path)
 
     def check(self, tables: Sequence[Table]) -> None:
         if self.mode == "append":
@@ -172,7 +175,7 @@ class _FileTarget:
                 f"holds one relation; for {len(tables)} of them write .jsonl or to a database",
                 place=self.path,
             )
-        _check_folder(self.path)
+        self._check_folder()
 
     def write(self, tables: Sequence[Table]) -> None:
         self.check(tables)
@@ -187,11 +190,6 @@ class _FileTarget:
 
     def _taken(self) -> DataError:
         return DataError("table-exists", "already exists", place=self.path, remedy="set replace to overwrite it")
-
-
-def _check_folder(path: Path) -> None:
-    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-        raise DataError("no-such-directory", "no such directory, or nothing can be written there", place=path.parent)
 
 
 Target = DatabaseTarget | _NewDatabase | _FileTarget  # what tables are written to; `location` has no password

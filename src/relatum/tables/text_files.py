@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import json
 import re
 import tempfile
 import warnings
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from glob import escape
 from itertools import chain
@@ -19,9 +17,9 @@ from relatum.datasets.text_lines import require_columns, require_unpacked, whole
 from relatum.errors import DataError, FormatError, RelatumWarning
 from relatum.files import temporary_prefix
 from relatum.tables.engine import BATCH, Workspace, WorkspaceError, literal
-from relatum.tables.source import SourceColumn, SourceTable
+from relatum.tables.source import Source, SourceColumn, SourceTable
 from relatum.tables.table import Table, Value, free_name
-from relatum.tables.text_form import TextForm, header_fault, is_gzip, numbered, text_chunks, with_row_name
+from relatum.tables.text_form import TextForm, header_fault, is_gzip, numbered, opened, text_chunks, with_row_name
 from relatum.tables.values import infer_types
 
 _DELIMITERS = ",;\t|"
@@ -31,7 +29,7 @@ _STARTS = ("=", "+", "-", "@", "\t", "\r")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
-class DelimitedSource:
+class DelimitedSource(Source):
     """A text file of one table; the delimiter is the one given, or that of comma, semicolon, tab and bar in its header."""
 
     def __init__(self, workspace: Workspace, path: Path, name: str, form: TextForm | None = None) -> None:
@@ -115,12 +113,8 @@ def _read_header(path: Path, form: TextForm) -> tuple[str, list[str]]:
 
 def _start(path: Path) -> str:
     """Return the first line in UTF-8 whole, and after it what is valid of a megabyte."""
-    try:
-        with path.open("rb") as raw:
-            file = gzip.GzipFile(fileobj=raw) if is_gzip(path) else raw
-            start = file.read(_LONGEST_HEADER)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise FormatError("damaged-gzip", path, None, f"damaged gzip file ({error})") from None
+    with opened(path) as file:
+        start = file.read(_LONGEST_HEADER)
     try:
         return start.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -153,7 +147,7 @@ def _explained(path: Path, message: str, header: bool) -> FormatError:
 Cells = dict[str, str | None]
 
 
-class JsonFactsSource:
+class JsonFactsSource(Source):
     """One file; a relation is a table, and every value in it names an entity.
 
     A fact is `["sold", "drew", "alex", "book"]`, `{"relation": "sold", "entities": ["drew", "alex", "book"]}` or
@@ -190,9 +184,6 @@ class JsonFactsSource:
         indices = [table.columns.index(column) for column in columns]
         chosen = ", ".join(f"c{index} AS c{number}" for number, index in enumerate(indices)) or "NULL AS c0"
         self._workspace.run(f"CREATE VIEW {target} AS SELECT {chosen} FROM {self._stored(table.name)}")  # noqa: S608
-
-    def close(self) -> None:
-        """Nothing is held open."""
 
     def _stored(self, relation: str) -> str:
         return f"json_{self._number}_{list(self._relations).index(relation)}"

@@ -7,6 +7,7 @@ import gzip
 import re
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from encodings.aliases import aliases
 from pathlib import Path
@@ -104,13 +105,22 @@ def header_fault(names: Sequence[str]) -> str | None:
     return None
 
 
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """Yield a file, unpacked if it is gzipped; one that is damaged is refused while it is read."""
+    try:
+        with path.open("rb") as raw:
+            yield gzip.GzipFile(fileobj=raw) if is_gzip(path) else raw  # type: ignore[misc]
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise FormatError("damaged-gzip", path, None, f"damaged gzip file ({error})") from None
+
+
 def text_chunks(path: Path, form: TextForm) -> Iterator[str]:
     """Yield the text of a file, plain or gzipped, in chunks, without its byte order mark."""
     decoder = codecs.getincrementaldecoder(form.codec)()
     line, is_first = 1, True
     try:
-        with path.open("rb") as raw:
-            file: IO[bytes] = gzip.GzipFile(fileobj=raw) if is_gzip(path) else raw  # type: ignore[assignment]
+        with opened(path) as file:
             while True:
                 data = file.read(_CHUNK)
                 text = decoder.decode(data, final=not data)
@@ -119,8 +129,6 @@ def text_chunks(path: Path, form: TextForm) -> Iterator[str]:
                     line, is_first = line + text.count("\n"), False
                 if not data:
                     return
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise FormatError("damaged-gzip", path, None, f"damaged gzip file ({error})") from None
     except UnicodeError as error:
         where = _line_of(error, line)
         raise FormatError(

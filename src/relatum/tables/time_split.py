@@ -15,10 +15,8 @@ from relatum.data.sorting import differs_from_previous
 from relatum.data.splitting import Parts
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError
-from relatum.tables.cells import CellColumn
 from relatum.tables.engine import Workspace
-from relatum.tables.facts import TableFacts, one_part_per_fact, split_of
-from relatum.tables.more_rows import relations_in
+from relatum.tables.facts import TableFacts, one_part_per_fact, relations_in, split_of
 from relatum.tables.staging import Staged
 
 _NEVER = (np.inf, -1)
@@ -52,13 +50,7 @@ def _rows_of(cells: Ids, keys: Ids) -> Int64:
 
 
 def latest(times: Sequence[Float64], valid: float, test: float) -> list[Ids]:
-    """Return in which part rows of several tables are: the last of all are held out; -1 where a row has no time.
-
-    Args:
-        times: of the rows of each table.
-        valid: the share of rows that valid is to have, those before test.
-        test: the share of the last rows.
-    """
+    """Return in which part rows of several tables are: the last of all are held out; -1 where a row has no time."""
     begin, late = np.nanquantile(np.concatenate(times), [1 - valid - test, 1 - test])
     return [_between(moments, begin, late) for moments in times]
 
@@ -96,28 +88,23 @@ def _between(moments: Float64, begin: float, late: float) -> Ids:
 def parts_by_time(
     graph: Hypergraph,
     names: Vocabulary,
-    tables: Sequence[tuple[Sequence[TableFacts], Sequence[CellColumn], Ids]],
+    tables: Sequence[tuple[Sequence[TableFacts], Ids]],
     times: Mapping[int, Float64],
     parts: Mapping[int, Ids],
 ) -> Parts:
     """Return in which part each fact is, block after block, by the first row that says it; -1 where no row has a time.
 
-    Args:
-        graph: the facts, each once.
-        names: what the cells of tables are numbers of.
-        tables: the relations, columns and cells of each.
-        times: of the rows of some tables, by their number.
-        parts: which part these rows are in.
+    `times` and `parts` are of the rows of some tables, by their number.
     """
     first: dict[tuple[int, ...], tuple[float, int]] = {}
     numbers = np.full(len(names), -1, np.int32)
     there = names.ids(graph.entities)
     numbers[there] = np.arange(len(there))
     for number, moments in times.items():
-        facts, listed, cells = tables[number]
+        facts, cells = tables[number]
         for one in facts:
-            relation, columns = graph.schema.id(one.schema.name), cells[one.indices(listed)]
-            known = np.flatnonzero((columns >= 0).all(axis=0) & ~np.isnan(moments))
+            relation, columns = graph.schema.id(one.schema.name), cells[one.indices]
+            known = np.flatnonzero(one.whole(cells) & ~np.isnan(moments))
             rows, when = numbers[columns[:, known]].T.tolist(), zip(moments[known], parts[number][known], strict=True)
             for row, (moment, part) in zip(rows, when, strict=True):
                 fact = (relation, *row)
@@ -155,8 +142,8 @@ def random_twin(split: Split, seed: int = 0) -> Split:
     for name, one in rows.tables.items():
         found = _with_parts(one, parts[name]) if name in parts else one
         facts = relations_in(one.schema, split.schema)
-        tables[name] = replace(found, parts=one_part_per_fact(facts, one.schema.columns, one.cells, found.parts))
-        together.append((facts, one.schema.columns, one.cells, tables[name].parts))
+        tables[name] = replace(found, parts=one_part_per_fact(facts, one.cells, found.parts))
+        together.append((facts, one.cells, tables[name].parts))
     twin = split_of(rows.names, together, split.source)
     if twin.schema != split.schema or twin.entities != split.entities:
         raise DataError(

@@ -1,9 +1,10 @@
-"""Values as names of entities and back, and the types of columns of text."""
+"""Values as names of entities and back, the types of columns of text, and texts in them that stand for no value."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from relatum.data.column_types import ColumnType
@@ -31,15 +32,10 @@ def cleaned(column: str, duckdb_type: str, null_text: Sequence[str] = ()) -> str
         plain = f"WHEN {column} >= '!' AND {column} < chr(127) THEN {column}"
         blank = f"WHEN regexp_full_match({column}, '{_BLANK}') THEN NULL"
         # Texts are what they are, whatever a column of DuckDB takes for equal.
-        return f"CASE {_if_null_text(column, null_text)}{plain} {blank} ELSE {column} END COLLATE C"
+        absent = ", ".join(literal(text.strip()) for text in null_text)
+        absent = f"WHEN trim({column}) IN ({absent}) THEN NULL " if null_text else ""
+        return f"CASE {absent}{plain} {blank} ELSE {column} END COLLATE C"
     return column
-
-
-def _if_null_text(column: str, null_text: Sequence[str]) -> str:
-    """Return the case that a text stands for no value, if any texts do."""
-    if not null_text:
-        return ""
-    return f"WHEN trim({column}) IN ({', '.join(literal(text.strip()) for text in null_text)}) THEN NULL "
 
 
 def text_of(value: str, duckdb_type: str) -> str:
@@ -209,3 +205,53 @@ def _tests(column: str) -> dict[str, str]:
         "DATE": f"regexp_full_match({text}, '{_DATE}') AND TRY_CAST({text} AS DATE) IS NOT NULL",
         "TIMESTAMP": f"regexp_full_match({text}, '{_MOMENT}') AND TRY_CAST({text} AS TIMESTAMP) IS NOT NULL",
     }
+
+
+# What people and programs write where a value is missing.
+_USUAL = ("na", "n/a", "#n/a", "null", "none", "nan", "nil", "missing", "unknown", "(null)", "<na>")
+_SIGNS = ("-", "--", "?", ".", "\\n")
+_MOST_TEXTS = 3  # in one hint
+
+
+def null_like(workspace: Workspace, view: str, columns: Sequence[str], what: str = "tables") -> dict[str, dict[str, int]]:
+    """Return, for columns of text that hold numbers but for such texts, how often each of these stands there.
+
+    Columns of other types than text are passed over.
+    """
+    types = dict(workspace.describe(view, what))
+    possible = [name for name in columns if types.get(name) == "VARCHAR"]
+    for rows in (f"(FROM {view} LIMIT {_SAMPLE})", view):
+        possible = _mixed(workspace, rows, possible, what, whole=rows == view)
+    found = {}
+    for name in possible:
+        query = (
+            f"SELECT trim({name}), count(*) FROM {view} WHERE {_is_null_like(name)} "  # noqa: S608
+            f"GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {_MOST_TEXTS}"
+        )
+        found[name] = {str(text): int(count) for text, count in workspace.rows(query, what)}
+    return found
+
+
+def _mixed(workspace: Workspace, rows: str, columns: list[str], what: str, *, whole: bool) -> list[str]:
+    """Return the columns without other values than numbers and such texts; of all rows, only those that have both."""
+    if not columns:
+        return []
+    tests = []
+    for name in columns:
+        others = f"count(*) FILTER (trim({name}) <> '' AND NOT ({_is_null_like(name)}) AND NOT ({is_number(name)}))"
+        tests += [others, f"count(*) FILTER ({_is_null_like(name)})", f"count(*) FILTER ({is_number(name)})"]
+    answers = workspace.one(f"SELECT {', '.join(tests)} FROM {rows}", what)  # noqa: S608
+    counts = zip(columns, answers[::3], answers[1::3], answers[2::3], strict=True)
+    return [name for name, others, texts, numbers in counts if not others and (not whole or (texts and numbers))]
+
+
+def _is_null_like(column: str) -> str:
+    return f"lower(trim({column})) IN ({', '.join(map(literal, _USUAL + _SIGNS))})"
+
+
+def null_hint(counts: Mapping[str, int]) -> str:
+    """Return what to do about texts that stand for no value, with how often each does: `12 values are 'NA': ...`."""
+    listed = [f"{count:,} {text!r}" for text, count in counts.items()]
+    (first, count), *_ = counts.items()
+    listed[0] = f"{count:,} value{'s are' if count != 1 else ' is'} {first!r}"
+    return f"{', '.join(listed)}: --null-text {shlex.quote(','.join(counts))}"

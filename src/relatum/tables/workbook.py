@@ -20,7 +20,7 @@ from relatum.errors import DataError, FormatError
 from relatum.extras import optional
 from relatum.files import temporary_prefix
 from relatum.tables.engine import BATCH, Batch, Workspace
-from relatum.tables.source import SourceColumn, SourceTable
+from relatum.tables.source import Source, SourceColumn, SourceTable
 from relatum.tables.text_form import header_fault, numbered, with_row_name
 from relatum.tables.values import infer_types
 
@@ -43,7 +43,7 @@ _OLE = b"\xd0\xcf\x11\xe0"  # the container of old formats, and of new ones with
 _DAMAGES = (BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error, ValueError, expat.ExpatError)
 
 
-class WorkbookSource:
+class WorkbookSource(Source):
     """One .xlsx file; a sheet whose first row cannot be a header is no table, unless it is the only one."""
 
     def __init__(self, workspace: Workspace, path: Path, name: str, header: bool) -> None:
