@@ -14,7 +14,6 @@ from relatum import Hypergraph, RelationSchema
 from relatum.models.reale import ReAlE
 from relatum.paper.theory import Separation, separating_reale
 from support.ground_truths import check_bounds, random_truth
-from support.mistakes import mistake
 
 # The paper's figure: four true tuples of two relations.
 FIGURE = Hypergraph.of(
@@ -98,10 +97,3 @@ def test_strength_is_the_least_even_number_of_the_paper_s_bound() -> None:
     strength = float(separating_reale(facts).parameters["relations"].max())
     assert strength == 22
     assert 2 * math.log(1 + 200**2) < strength <= 2 * math.log(1 + 200**2) + 2
-
-
-@pytest.mark.parametrize("epsilon", [0.0, -0.1, 0.06, 1.0])
-def test_an_epsilon_that_the_theorem_does_not_allow_is_refused(epsilon: float) -> None:
-    with mistake("setting-out-of-range"):
-        separating_reale(FIGURE, epsilon)
-    assert separating_reale(FIGURE, 1e-9).false_at_most < 1e-9
