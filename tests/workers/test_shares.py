@@ -8,12 +8,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from relatum.workers.shares import Shares, ranges
+from relatum.workers.shares import Shares
 
 
 @given(st.integers(0, 20_000), st.integers(1, 9))
 def test_ranges_cover_all_entities_in_order_and_are_about_as_long(entities: int, workers: int) -> None:
-    found = ranges(entities, workers)
+    found = Shares(entities, workers, 0).ranges
     assert len(found) == workers
     assert found[0][0] == 0
     assert found[-1][1] == entities

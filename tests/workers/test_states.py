@@ -69,5 +69,5 @@ def test_the_best_parameters_are_written_when_they_change(tmp_path: Path, model:
     names = {"checkpoint.json", "checkpoint-4-0-0of1.safetensors", "checkpoint-best-4-0of1.safetensors"}
     assert {path.name for path in tmp_path.iterdir()} == names
     (tmp_path / "checkpoint-best-4-0of1.safetensors").unlink()
-    with mistake("bad-text-format"):
+    with mistake("missing-part"):
         load_parts(tmp_path, model)

@@ -41,9 +41,8 @@ from relatum.training.loop import State, start, train
 from relatum.training.steps import Steps
 from relatum.workers.group import Group
 from relatum.workers.ranking import SharedScorer
-from relatum.workers.scratch import remove_scratch, scratch_folder
 from relatum.workers.shares import Shares
-from relatum.workers.states import gathered, load_parts, own_part, save_parts
+from relatum.workers.states import gathered, load_parts, own_part, remove_scratch, save_parts, scratch_folder
 from relatum.workers.steps import SharedSteps, shared_rows
 
 _LAUNCH, _RUN_ID, _RESTARTS = "launch.json", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT"

@@ -21,14 +21,6 @@ from relatum.kernels.jit import TILE
 _MANY = 4  # tiles for each worker
 
 
-def ranges(entities: int, workers: int) -> list[tuple[int, int]]:
-    """Return the first entity of each worker, and the one behind its last; a worker may have none."""
-    unit = TILE if entities >= _MANY * TILE * workers else 1
-    units = -(-entities // unit)
-    bounds = [min(entities, unit * (units * number // workers)) for number in range(workers)] + [entities]
-    return list(itertools.pairwise(bounds))
-
-
 @dataclass(frozen=True)
 class Shares:
     """The ranges of all workers, and the number of the one that this is about."""
@@ -39,8 +31,11 @@ class Shares:
 
     @cached_property
     def ranges(self) -> list[tuple[int, int]]:
-        """The range of each worker."""
-        return ranges(self.entities, self.workers)
+        """The first entity of each worker, and the one behind its last; a worker may have none."""
+        unit = TILE if self.entities >= _MANY * TILE * self.workers else 1
+        units = -(-self.entities // unit)
+        bounds = [min(self.entities, unit * (units * number // self.workers)) for number in range(self.workers)]
+        return list(itertools.pairwise([*bounds, self.entities]))
 
     @property
     def first(self) -> int:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from relatum.workers.messages import packed, packed_size, unpacked
+from relatum.workers.group import packed, packed_size, unpacked
 
 _TYPES = st.sampled_from([np.uint8, np.int32, np.int64, np.float32, np.float64])
 _ARRAYS = _TYPES.flatmap(lambda dtype: arrays.arrays(dtype, arrays.array_shapes(min_dims=0, max_dims=3, min_side=0)))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from relatum.workers.scratch import mapped_table, remove_scratch, scratch_folder
+from relatum.workers.states import mapped_table, remove_scratch, scratch_folder
 from support.full_disk import LIMITED, files_up_to
 
 
