@@ -78,7 +78,7 @@ def test_what_cannot_be_is_refused(text: str, message: str) -> None:
 
 
 def test_one_setting_is_searched_once() -> None:
-    with mistake("other-study"):
+    with mistake("bad-search"):
         read_space(["training.learning_rate=1,2", "training.learning_rate=3,4"], BASE)
 
 
@@ -94,7 +94,7 @@ def test_a_value_that_fits_with_some_of_the_others_is_taken() -> None:
 def test_a_grid_of_ranges_or_of_too_many_points_is_refused() -> None:
     with mistake("bad-search"):
         grid_points(BASE, [Range("training.learning_rate", 0.1, 0.2)])
-    with mistake("other-study"):
+    with mistake("bad-search"):
         grid_points(
             BASE,
             [Choice("training.batch_size", tuple(range(1, 200))), Choice("training.batches_per_step", tuple(range(1, 200)))],

@@ -18,11 +18,9 @@ pytest.importorskip("optuna")
 from relatum import Spec, fit, load
 from relatum.runs.journal import Journal
 from relatum.tuning import study
-from relatum.tuning.folder import BEST, bind, require_folder, save_best
 from relatum.tuning.space import Plan, make_plan
 from relatum.tuning.storage import open_storage
-from relatum.tuning.study import Study, sign_of_life
-from relatum.tuning.worker import Outcome, work
+from relatum.tuning.study import BEST, Outcome, Study, bind, require_folder, save_best, sign_of_life, work
 
 SPLIT = load("example", use_cache=False)
 SMALL = {"data": "example", "model": {"dim": 8}, "training": {"epochs": 2, "validate_every": 1, "num_negatives": 10}}

@@ -168,7 +168,7 @@ def test_a_grid_begins_from_the_settings_of_the_paper(
 def test_without_optuna_it_is_said_how_to_install_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("storage", "study", "worker"):
+    for name in ("storage", "study"):
         monkeypatch.delitem(sys.modules, f"relatum.tuning.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "optuna", None)
     code, _, err = relatum(capsys, monkeypatch, *TUNE, "--out", str(tmp_path / "study"))
