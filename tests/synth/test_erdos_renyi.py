@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from relatum.data.hypergraph import Block
-from relatum.synth.erdos_renyi import RandomRelation, draw_count, possible_edges, random_blocks
+from relatum.synth.erdos_renyi import RandomRelation, draw_count, random_blocks
 from support.mistakes import mistake
 
 
@@ -68,11 +68,6 @@ def test_counts_are_binomial_however_many_edges_are_possible(entities: int, arit
     variance = 300 * (1 - kind.probability)
     assert abs(drawn.mean() - 300) < 5 * np.sqrt(variance / len(drawn))
     assert 0.85 < drawn.var() / variance < 1.15
-
-
-def test_possible_edges_are_ordered_choices_of_distinct_entities() -> None:
-    assert possible_edges(5, 3) == 60
-    assert possible_edges(2, 3) == 0
 
 
 def test_without_skew_all_entities_are_alike_and_with_it_they_are_not() -> None:

@@ -17,9 +17,8 @@ from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.schema import RelationSchema, Schema
 from relatum.datasets.load import save
 from relatum.errors import DataError, SettingError
-from relatum.synth.derivation import DerivedRelations, derive
-from relatum.synth.elementary import draw_elementary
-from relatum.synth.operations import Member
+from relatum.synth.derivation import DerivedRelations, Member, derive
+from relatum.synth.erdos_renyi import draw_elementary
 from relatum.synth.sampling import hold_out, sub_sample
 from relatum.synth.settings import SynthSettings
 from relatum.version import __version__
