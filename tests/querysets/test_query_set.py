@@ -1,4 +1,4 @@
-"""The files of query sets: what is written is read back, and what was damaged is refused with its line."""
+"""Shapes hold together; what is written of queries is read back, and what was damaged is refused with its line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import pytest
 
 from querysets.test_sampling import random_split
 from relatum.algebra import parse
-from relatum.querysets import QuerySet, load_queries, sample_queries, save_queries
+from relatum.querysets import SHAPES, QuerySet, load_queries, sample_queries, save_queries
+from relatum.querysets.query_set import find_shapes
 from support.mistakes import mistake
 
 
@@ -121,3 +122,29 @@ def test_a_changed_file_and_no_file_are_refused(queries: QuerySet, tmp_path: Pat
         file.write("\n")
     with mistake("damaged-file"):
         load_queries(folder)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_shape_can_be_walked_and_its_head_is_safe(name: str) -> None:
+    shape = SHAPES[name]
+    used = {number for rule in shape.rules for number in rule}
+    assert used | set(shape.negated) == set(range(len(shape.atoms)))
+    assert not used & set(shape.negated)
+    for rule in shape.rules:
+        positive = {variable for number in rule for variable in shape.atoms[number]}
+        assert positive >= set(shape.head)
+        assert positive >= {variable for number in shape.negated for variable in shape.atoms[number]}
+    reached, waiting = set(shape.atoms[0]), set(used)
+    while joined := [number for number in waiting if reached & set(shape.atoms[number])]:
+        waiting.difference_update(joined)
+        reached.update(variable for number in joined for variable in shape.atoms[number])
+    assert not waiting, "atoms hang together, so that a walk from any of them reaches all"
+    assert max(map(len, shape.atoms)) <= 2, "a fact of arity 2 has two positions, and n-ary ones a constant left"
+    assert shape.n_ary == name.endswith("-n")
+
+
+def test_shapes_are_found_by_name_in_one_order() -> None:
+    assert [shape.name for shape in find_shapes(["2d", "1p"])] == ["1p", "2d"]
+    assert [shape.name for shape in find_shapes([])] == list(SHAPES)
+    with mistake("no-queries"):
+        find_shapes(["3pp"])
