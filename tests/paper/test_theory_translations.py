@@ -70,38 +70,15 @@ def test_another_model_does_not_cancel() -> None:
     assert abs(float(sums[0] - sums[1])) > 0.01 * float(sums[0].abs() + sums[1].abs())
 
 
-def test_the_certificate_names_true_tuples_and_false_reverses() -> None:
-    found = find_cycle(CYCLE)
-    assert found is not None
-    facts = set(CYCLE)
-    assert len(found.entities) == 3
-    assert facts.issuperset(found.forward)
-    assert facts.isdisjoint(found.backward)
-    assert set(found.backward) == {("r", "b", "a"), ("r", "c", "b"), ("r", "a", "c")}
-    assert "r(b, a)" in str(found)
-
-
 def test_two_positions_of_a_larger_relation_make_a_cycle_too() -> None:
     rows = [("sold", "shop", one, "2020", other) for one, other in ["ab", "bc", "cd", "da"]]
     found = find_cycle(Hypergraph.of([*rows, ("sold", "shop", "b", "2021", "a")]))
     assert found is not None
     assert (found.positions, found.others) == ((1, 3), ("shop", "2020"))
     assert set(found.forward) == set(rows)
+    assert "sold(shop, b, 2020, a)" in str(found)
     broken = [*rows[:3], ("sold", "shop", "d", "2021", "a")]
     assert find_cycle(Hypergraph.of(broken)) is None, "the other entities differ, so it is no cycle"
-
-
-@pytest.mark.parametrize(
-    "pairs",
-    [
-        [],
-        ["aa", "ab", "bc", "ac"],  # an order
-        ["ab", "ba", "bc", "cb", "ca", "ac"],  # a cycle whose reverses are true
-        ["ab", "bc", "ca", "ba"],  # one reverse of the three is true
-    ],
-)
-def test_no_certificate_where_reverses_are_not_all_false(pairs: list[str]) -> None:
-    assert find_cycle(Hypergraph.of([("one", "z"), *(("r", *pair) for pair in pairs)])) is None
 
 
 def test_a_cycle_is_found_if_and_only_if_there_is_one(count: Callable[[int, int], int]) -> None:
@@ -117,6 +94,8 @@ def test_a_cycle_is_found_if_and_only_if_there_is_one(count: Callable[[int, int]
         )
         found = find_cycle(Hypergraph.of([("r", *pair) for pair in pairs]))
         assert (found is not None) == loops
-        assert found is None or {fact[1:] for fact in found.forward} <= steps
+        if found is not None:
+            assert {fact[1:] for fact in found.forward} <= steps
+            assert [fact[1:] for fact in found.backward] == [fact[:0:-1] for fact in found.forward]
         outcomes.add(loops)
     assert outcomes == {True, False}

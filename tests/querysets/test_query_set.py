@@ -66,16 +66,12 @@ def rewritten(folder: Path, change: dict[str, Any]) -> None:
     ("change", "reason"),
     [
         ({"shape": "9p"}, "shape '9p'"),
-        ({"shape": ["1p"]}, "unhashable"),
         ({"shape": ...}, "no 'shape'"),
         ({"expression": "project[0](nothing)"}, "unknown relation 'nothing'"),
-        ({"expression": 7}, "7 where a text should be"),
         ({"easy": [["e1", "e2"]]}, "an answer in easy that has not 1 entities"),
-        ({"easy": ["e"]}, "an answer in easy that has not 1 entities"),
         ({"easy": [["e1"], ["e1"]]}, "stands twice in easy"),
         ({"easy": [["e1"]], "hard": [["e1"]], "full_hard": []}, "easy and hard"),
         ({"easy": [], "hard": [], "full_hard": [["e1"]]}, "a full-hard answer that is not hard"),
-        ({"hard": None}, "not iterable"),
         ({"constants": [1]}, "1 where a text should be"),
     ],
 )
@@ -91,26 +87,15 @@ def test_a_damaged_query_is_refused_with_its_line(
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "code", "word"),
-    [
-        ('"version": 1', '"version": 2', "other-format", "version 2"),
-        ('"relatum-queries"', '"other"', "other-format", "'other'"),
-        ('"seed": 0', '"seed": "0"', "damaged-file", "'0'"),
-        ('"part": "test"', '"part": 1', "damaged-file", "text"),
-        ('"queries_sha256": "', '"queries_sha256": "0', "damaged-file", ""),
-        ('"relations": [', '"relation": [', "damaged-file", "'relations'"),
-        ("{", "", "damaged-file", ""),
-    ],
+    ("old", "new"), [('"seed": 0', '"seed": "0"'), ('"part": "test"', '"part": 1'), ('"relations": [', '"relation": [')]
 )
-def test_a_damaged_manifest_is_refused(queries: QuerySet, tmp_path: Path, old: str, new: str, code: str, word: str) -> None:
-    folder = tmp_path / "queries"
-    save_queries(queries, folder)
-    manifest = folder / "manifest.json"
+def test_a_damaged_manifest_is_refused(queries: QuerySet, tmp_path: Path, old: str, new: str) -> None:
+    save_queries(queries, tmp_path / "queries")
+    manifest = tmp_path / "queries" / "manifest.json"
     assert old in manifest.read_text()
     manifest.write_text(manifest.read_text().replace(old, new, 1))
-    with mistake(code) as caught:
-        load_queries(folder)
-    assert word in caught.value.reason
+    with mistake("damaged-file"):
+        load_queries(tmp_path / "queries")
 
 
 def test_a_changed_file_and_no_file_are_refused(queries: QuerySet, tmp_path: Path) -> None:
