@@ -140,15 +140,13 @@ class SynthSettings(Checked):
 
     def to_dict(self) -> dict[str, Any]:
         """Return every setting as plain data."""
-        plain = {one.name: getattr(self, one.name) for one in dataclasses.fields(self)}
-        return {
-            **plain,
-            "arities": {str(arity): share for arity, share in self.arities.items()},
-            "kept_arities": {str(arity): share for arity, share in self.kept_arities.items()},
-            "operations": dict(self.operations),
-            "depths": list(self.depths),
-            "overlap": list(self.overlap),
-        }
+        return {one.name: _plain(getattr(self, one.name)) for one in dataclasses.fields(self)}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): share for key, share in value.items()}
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _is_number(value: object) -> bool:

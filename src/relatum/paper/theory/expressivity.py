@@ -16,6 +16,8 @@ over [role; value] with a relu, a fully connected layer over pairs with a relu, 
 layer. A minimum of indicators is a conjunction, and a sum of conjunctions with one for each true tuple is the ground truth:
 one filter for each (role, value) that is in a true tuple, 1 where it is met and 0 elsewhere; one hidden unit for each true
 tuple, which adds up its own filters.
+
+Of a ground truth, facts are true, and all other tuples over its entities and schema are false; repeated facts count once.
 """
 
 from __future__ import annotations
@@ -76,9 +78,6 @@ def separating_reale(truth: Hypergraph) -> Separation:
     K > 2 log(1 + n^2): 22 for 200 true tuples, 56 for a million. K being even, all sums are whole numbers, exact in
     float32. Only the sigmoid and the mean are rounded, so that in float32 the bounds hold up to a few parts in 10^7 of
     themselves.
-
-    Args:
-        truth: the true facts; all other tuples over its entities and schema are false. Repeated facts count once.
     """
     facts = truth.distinct()
     count = max(1, len(facts))  # a model has at least one window, also if nothing is true
@@ -109,9 +108,6 @@ def separating_nalp(truth: Hypergraph) -> Separation:
     Entities and roles are unit vectors. Filter (role, value) is relu(1 [role] + 1 [value] - 1), 1 only if both are met.
     Hidden unit t takes the minimum over positions of the sum of its tuple's filters: a position of another relation, or
     with another value, meets none of them, and the minimum is 0. The second half of a pair is not needed, and stays 0.
-
-    Args:
-        truth: the true facts; all other tuples over its entities and schema are false. Repeated facts count once.
     """
     facts = truth.distinct()
     entities, positions = len(truth.entities), sum(relation.arity for relation in truth.schema)
