@@ -93,23 +93,6 @@ def test_counterexample_more_entities_than_dimensions_separated_and_selected(cou
     assert fewer > 2
 
 
-def test_counterexample_by_hand() -> None:
-    # Twenty people, two of whom love themselves; d = 2 * (3 + 1) = 8 < 20, a repeated fact counting once.
-    people = [f"p{number}" for number in range(20)]
-    truth = Hypergraph.of(
-        [*[("loves", "p0", "p0")] * 2, ("loves", "p1", "p1"), ("loves", "p2", "p3"), *(("person", one) for one in people)],
-    )
-    loves = Hypergraph(truth.entities, truth.schema, [truth.blocks[2]])
-    separation = separating_hype(loves)
-    assert isinstance(separation.model, HypE)
-    assert separation.model.settings.dim == 8 < len(truth.entities)
-    fit = fit_selection(separation.model, separation.parameters, "loves")
-    assert fit.residual < 1e-12
-    tables = separation.model.encode({name: values.double() for name, values in separation.parameters.items()})
-    selected = (separation.model.seen_at(tables, None, 0).numpy() @ fit.relation).round(9)
-    assert selected.tolist() == [1.0 if name in ("p0", "p1") else 0.0 for name in truth.entities]
-
-
 def test_selection_takes_two_positions() -> None:
     with mistake("bad-expression"):
         fit_selection(*general(3, dim=4, seed=0), "t")

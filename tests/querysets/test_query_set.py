@@ -42,14 +42,6 @@ def test_lines_hold_what_others_need(queries: QuerySet, tmp_path: Path) -> None:
     assert [one["queries"] for one in manifest["shapes"]] == [3, 3, 3, 3]
 
 
-def test_a_directory_that_is_taken_is_left_alone(queries: QuerySet, tmp_path: Path) -> None:
-    (tmp_path / "queries").mkdir()
-    (tmp_path / "queries" / "mine.txt").write_text("mine")
-    with mistake("directory-not-empty"):
-        save_queries(queries, tmp_path / "queries")
-    assert [path.name for path in tmp_path.rglob("*")] == ["queries", "mine.txt"]
-
-
 def rewritten(folder: Path, change: dict[str, Any]) -> None:
     """Change the first query, and the checksum with it, as somebody could who knows the format."""
     path = folder / "queries.jsonl"

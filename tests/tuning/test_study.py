@@ -83,14 +83,6 @@ def test_the_trial_of_a_dead_process_is_claimed_again_but_not_for_ever(tmp_path:
     assert study.counts() == {"complete": 0, "pruned": 1, "running": 0, "waiting": 0, "lost": 2}
 
 
-def test_a_trial_whose_process_died_before_it_could_sign_is_claimed_again(tmp_path: Path) -> None:
-    study = study_in(tmp_path, plan(RATES))
-    study._study.ask()
-    trial = study.claim(1)
-    assert trial is not None
-    assert trial.number == 1
-
-
 def test_a_trial_that_was_given_away_changes_nothing_when_its_process_wakes(tmp_path: Path) -> None:
     study = study_in(tmp_path, plan(RATES))
 
@@ -128,12 +120,6 @@ def test_a_study_that_is_stopped_again_and_again_has_the_same_trials(tmp_path: P
     assert reached(cut) == reached(whole)
     assert len(reached(whole)) == 14
     assert whole.counts()["pruned"] > 0
-
-
-def test_no_trial_is_begun_when_the_time_is_over(tmp_path: Path) -> None:
-    study = study_in(tmp_path, plan(RATES))
-    assert list(work(study, SPLIT, 3, until=time.monotonic())) == []
-    assert study.trials() == []
 
 
 def test_settings_that_cannot_be_or_diverge_count_as_bad(tmp_path: Path) -> None:
