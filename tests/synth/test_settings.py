@@ -12,7 +12,7 @@ from support.mistakes import mistake
 
 BAD = """entities=0 entities=6 skew=1 relations=2 arities={} arities={2=0} arities={two=1} arities=3 kept_arities={2=-1}
 kept_arities=3 elementary_tuples=100 operations={rename=-1} operations={rename=0} operations=1 depths=[] depths=[0] depths=2
-overlap=[0.9,0.1] overlap=[0.1] overlap=0.5 overlap=[0,0.5] test=1"""
+test=1"""
 
 
 @pytest.mark.parametrize("change", BAD.split())
@@ -34,11 +34,10 @@ def test_what_is_no_change_or_no_setting_is_refused() -> None:
 
 
 def test_changes_are_read_as_they_are_meant() -> None:
-    found = find_preset("small").changed(["derived = 7", "arities={3=1, 2=1}", "depths=[1, 2]", "overlap=[0.2, 0.8]"])
+    found = find_preset("small").changed(["derived = 7", "arities={3=1, 2=1}", "depths=[1, 2]"])
     assert found.derived == 7
     assert list(found.arities.items()) == [(2, 1.0), (3, 1.0)]
     assert list(found.depths) == [1, 2]
-    assert list(found.overlap) == [0.2, 0.8]
     assert found.entities == find_preset("small").entities
 
 

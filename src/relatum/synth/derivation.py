@@ -26,6 +26,11 @@ from relatum.synth.erdos_renyi import numbered_names
 from relatum.synth.sampling import apportion
 from relatum.synth.settings import SynthSettings
 
+_LEAST_ARITY = 2  # of a derived relation
+_EQUAL = 0.3  # of selections are by equality of two positions; the others are by a constant
+# A difference takes at least and at most this share of its left side away, and a union's smaller side shares as much.
+OVERLAP = (0.1, 0.9)
+
 
 @dataclass(frozen=True)
 class DerivedRelations:
@@ -153,7 +158,7 @@ def _rename(drawer: Drawer, member: Member) -> Proposal | Refusal:
 def _project(drawer: Drawer, member: Member) -> Proposal | Refusal:
     if isinstance(member.expression, Project):
         return Refusal.TRIVIAL  # two projections are one
-    size = int(drawer.rng.integers(drawer.settings.least_arity, member.arity))
+    size = int(drawer.rng.integers(_LEAST_ARITY, member.arity))
     # In the order in which they stand: a projection that also renames would be two operations.
     kept = np.sort(drawer.rng.permutation(member.arity)[:size]).tolist()
     return Proposal(member.expression.project(*kept), (member,))
@@ -242,9 +247,8 @@ _PROPOSALS: dict[str, Callable[[Drawer, Member], Proposal | Refusal]] = {
 
 def _propose(drawer: Drawer, operation: str, depth: int) -> Proposal | Refusal:
     """Return a random application of an operation, of the wanted depth, or why what was drawn would not do."""
-    least = drawer.settings.least_arity
-    keeps_arity = {"rename": 2, "union": least, "difference": least}
-    member = drawer.operand(depth, keeps_arity.get(operation, least + 1))
+    keeps_arity = operation in ("rename", "union", "difference")
+    member = drawer.operand(depth, _LEAST_ARITY if keeps_arity else _LEAST_ARITY + 1)
     return Refusal.NO_OPERAND if member is None else _PROPOSALS[operation](drawer, member)
 
 
@@ -284,7 +288,7 @@ def _plan(settings: SynthSettings, rng: np.random.Generator) -> Iterator[tuple[i
     """Yield the depth and operation of each relation to be derived, the shallowest first."""
     weights = {**settings.operations}
     select = weights.pop("select")
-    weights |= {"select by equality": select * settings.equal, "select by constant": select * (1 - settings.equal)}
+    weights |= {"select by equality": select * _EQUAL, "select by constant": select * (1 - _EQUAL)}
     cells = [(depth, operation) for depth in range(1, len(settings.depths) + 1) for operation in _PROPOSALS]
     counts = apportion(settings.derived, [settings.depths[depth - 1] * weights[operation] for depth, operation in cells])
     planned = [cell for cell, count in zip(cells, counts.tolist(), strict=True) for _ in range(count)]
@@ -306,8 +310,7 @@ def _attempt(drawer: Drawer, operation: str, depth: int) -> tuple[Proposal, Ids]
         taken = (
             (left - size) / left if isinstance(proposal.expression, Difference) else (left + right - size) / min(left, right)
         )
-        least, most = drawer.settings.overlap
-        if not least <= taken <= most:
+        if not OVERLAP[0] <= taken <= OVERLAP[1]:
             return Refusal.OVERLAP
     if size < drawer.settings.least_tuples:
         return Refusal.SMALL

@@ -25,6 +25,7 @@ from relatum.synth.settings import SynthSettings
 _ROUNDS = 400  # of drawing again what came up twice; a relation that needs more asks for nearly all that can be
 _LARGEST_EXACT = 1 << 53  # numpy's binomial counts in doubles
 _LARGEST_COUNT = 1 << 31
+_FAMILY_SHARE = 0.6  # of a random relation's tuples that each of its parts has
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +199,7 @@ def draw_elementary(settings: SynthSettings, rng: np.random.Generator) -> tuple[
         members += [settings.family] * whole + [rest] * (rest > 0)
         arity_of += [arity] * (whole + (rest > 0))
     sizes = _sizes(settings, arity_of, members, rng)
-    share = settings.family_share if settings.family > 1 else 1.0
+    share = _FAMILY_SHARE if settings.family > 1 else 1.0
     random_relations = [
         RandomRelation.expecting(size / share, arity, settings.entities) for size, arity in zip(sizes, arity_of, strict=True)
     ]

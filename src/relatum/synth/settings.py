@@ -47,7 +47,6 @@ class SynthSettings(Checked):
         " the paper, there are such operations only of relations derived from one another",
         ge=1,
     )
-    family_share: float = setting(0.6, "the share of that relation's tuples that each part has", gt=0, le=1)
     derived: int = setting(140, "how many derived relations to make", ge=0)
     operations: Mapping[str, float] = setting(
         {**dict.fromkeys(OPERATIONS, 1.0), "select": 2.0},
@@ -58,19 +57,7 @@ class SynthSettings(Checked):
         (4.0, 3.0, 2.0, 1.0),
         "how often a derived relation has depth 1, 2, ..., in proportion; as many depths as numbers",
     )
-    equal: float = setting(
-        0.3,
-        "the share of selections that are by equality of two positions; the others are by a constant",
-        ge=0,
-        le=1,
-    )
-    overlap: tuple[float, float] = setting(
-        (0.1, 0.9),
-        "a difference takes at least and at most this share of its left side away, and a union's smaller side"
-        " shares as much with the other",
-    )
     least_tuples: int = setting(10, "how many every relation has at least, before sub-sampling", ge=1)
-    least_arity: int = setting(2, "the smallest arity of a derived relation", ge=1)
     tries: int = setting(
         300,
         "how often a derived relation is drawn again when what was drawn is empty, small or trivial",
@@ -102,9 +89,6 @@ class SynthSettings(Checked):
             require(weighty, name, f"must be weights from 0 up, not all 0, not {weights!r}")
         operations = {name: float(self.operations.get(name, 0)) for name in OPERATIONS}
         object.__setattr__(self, "operations", MappingProxyType(operations))
-        pair = isinstance(self.overlap, tuple) and len(self.overlap) == 2 and all(map(_is_number, self.overlap))
-        ordered = pair and 0 < self.overlap[0] < self.overlap[1] < 1
-        require(ordered, "overlap", f"must be two shares between 0 and 1, the smaller first, not {self.overlap!r}")
         self._check_fit()
 
     def _check_fit(self) -> None:
