@@ -16,8 +16,7 @@ from relatum.models.base import Model
 from relatum.training.checkpoint import saved_numbers
 from relatum.training.loop import State, train
 from relatum.training.settings import TrainingSettings
-from relatum.workers.group import Group
-from relatum.workers.shares import Shares
+from relatum.workers.group import Group, Shares
 from relatum.workers.states import load_parts, mapped_table, remove_scratch, save_parts, scratch_folder
 from support.full_disk import LIMITED, files_up_to
 from support.made_models import made_case

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -200,11 +200,7 @@ def save_queries(queries: QuerySet, directory: str | os.PathLike[str]) -> None:
             for query in queries:
                 file.write(json.dumps(query.to_dict(), ensure_ascii=False) + "\n")
         content = {
-            "data": queries.data,
-            "part": queries.part,
-            "seed": queries.seed,
-            "count": queries.count,
-            "most_hard": queries.most_hard,
+            **{name: getattr(queries, name) for name in _PLAIN},
             "data_sha256": dict(sorted(queries.checksums.items())),
             "shapes": [vars(counts) for counts in queries.counts()],
             "relations": [
@@ -231,11 +227,10 @@ def load_queries(directory: str | os.PathLike[str]) -> QuerySet:
         if sha256_of(folder / _QUERIES) != content["queries_sha256"]:
             raise ValueError(f"{_QUERIES} is not the file that was written with it")
         schema = Schema(map(_relation, content["relations"]))
-        seed, count, most_hard = (_number(content[name]) for name in ("seed", "count", "most_hard"))
+        plain = {name: checked(content[name]) for name, checked in _PLAIN.items()}
         checksums = {_text(part): _text(checksum) for part, checksum in content["data_sha256"].items()}
         shapes = tuple(_text(one["shape"]) for one in content["shapes"])
-        data, part = _text(content["data"]), _text(content["part"])
-        return QuerySet(data, part, seed, count, most_hard, checksums, shapes, ()), schema
+        return QuerySet(**plain, checksums=checksums, shapes=shapes, queries=()), schema
 
     found, schema = read_document(folder / _MANIFEST, _FORMAT, _VERSION, build)
     return replace(found, queries=tuple(_read_lines(folder / _QUERIES, schema)))
@@ -277,3 +272,9 @@ def _number(given: Any) -> int:
     if not isinstance(given, int) or isinstance(given, bool) or given < 0:
         raise TypeError(f"{given!r} where a whole number should be")
     return given
+
+
+_PLAIN: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("data", "part"), _text),
+    **dict.fromkeys(("seed", "count", "most_hard"), _number),
+}

@@ -74,8 +74,8 @@ def sampled(
     facts: GradedFacts,
     count: int,
     seed: int,
-    most_hard: int = MOST_HARD,
-    advance: Callable[[int], None] = lambda done: None,
+    most_hard: int,
+    advance: Callable[[int], None],
 ) -> list[GradedQuery]:
     """Return up to `count` distinct queries of one shape, the first half with a full-hard answer as far as there are."""
     rng = np.random.default_rng([seed, list(SHAPES).index(shape.name)])

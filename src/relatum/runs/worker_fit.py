@@ -39,9 +39,8 @@ from relatum.runs.validated import save_validated
 from relatum.training.checkpoint import load_state, remove_state, require_fitting
 from relatum.training.loop import State, start, train
 from relatum.training.steps import Steps
-from relatum.workers.group import Group
+from relatum.workers.group import Group, Shares
 from relatum.workers.ranking import SharedScorer
-from relatum.workers.shares import Shares
 from relatum.workers.states import gathered, load_parts, own_part, remove_scratch, save_parts, scratch_folder
 from relatum.workers.steps import SharedSteps, shared_rows
 

@@ -7,10 +7,17 @@ messages go by gloo: arrays as bytes, no pickle is written or read.
 A launcher that starts workers again keeps the store in which they find each other, and launchers of several hosts may count
 restarts differently. So the first worker draws a name for the group; each other one draws a word, says hello with it, and is
 welcome when its own word comes back.
+
+Entities are shared out in ranges and not by remainders of ids: the ids that a batch needs ascend, so what goes to each
+worker and what comes back is a slice, in order; a range of a table is a slice of a file, so another number of workers can
+read it; and a worker ranks neighbouring candidates. Names are numbered in sorted order, which says little of how often an
+entity occurs, so ranges are about as busy as each other. Where there are many entities, a range begins at a multiple of 128,
+where kernels begin a tile of candidates.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import secrets
@@ -19,7 +26,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,10 +38,11 @@ import torch.distributed as dist
 from torch import Tensor
 from torch._C._distributed_c10d import PrefixStore, Store, TCPStore
 
-from relatum.arrays import Float32
+from relatum.arrays import Float32, Int64
 from relatum.errors import RelatumError, SettingError
 from relatum.formatting import duration
 from relatum.kernels import parallel
+from relatum.kernels.jit import TILE
 from relatum.workers import is_worker
 
 Bytes = npt.NDArray[np.uint8]
@@ -44,6 +54,7 @@ _POLL = 0.2
 _MEETING_POLL = 0.05
 _TYPES = [np.dtype(name) for name in ("uint8", "int32", "int64", "float32", "float64")]
 _ALIGNED = 8  # bytes
+_MANY = 4  # tiles of candidates for each worker
 
 _current: list[Group] = []
 
@@ -372,3 +383,35 @@ def unpacked(message: Bytes) -> list[Array]:
 
 def _padded(size: int) -> int:
     return -(-size // _ALIGNED) * _ALIGNED
+
+
+@dataclass(frozen=True)
+class Shares:
+    """The ranges of all workers, and the number of the one that this is about."""
+
+    entities: int
+    workers: int
+    number: int
+
+    @cached_property
+    def ranges(self) -> list[tuple[int, int]]:
+        """The first entity of each worker, and the one behind its last; a worker may have none."""
+        unit = TILE if self.entities >= _MANY * TILE * self.workers else 1
+        units = -(-self.entities // unit)
+        bounds = [min(self.entities, unit * (units * number // self.workers)) for number in range(self.workers)]
+        return list(itertools.pairwise([*bounds, self.entities]))
+
+    @property
+    def first(self) -> int:
+        """The worker's first entity."""
+        return self.ranges[self.number][0]
+
+    @property
+    def last(self) -> int:
+        """The entity behind its last."""
+        return self.ranges[self.number][1]
+
+    def cut(self, ids: Int64) -> list[slice]:
+        """Return which of some ascending ids belong to each worker."""
+        bounds = np.searchsorted(ids, [0, *(last for _, last in self.ranges)]).tolist()
+        return [slice(start, stop) for start, stop in itertools.pairwise(bounds)]

@@ -27,8 +27,7 @@ from relatum.models.base import Model, Parameters
 from relatum.models.store import read_own_tensors, write_own_tensors
 from relatum.training.checkpoint import best_tag, checked_numbers, load_best, save_best, saved_numbers
 from relatum.training.loop import State
-from relatum.workers.group import Group, packed, unpacked
-from relatum.workers.shares import Shares
+from relatum.workers.group import Group, Shares, packed, unpacked
 
 _PUBLISHED, _FORMAT, _VERSION = "checkpoint.json", "relatum-checkpoint-parts", 2
 _PART_FORMAT, _PART_VERSION = "relatum-checkpoint-part", 1
