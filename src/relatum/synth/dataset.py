@@ -130,14 +130,12 @@ def _constants(members: tuple[Member, ...]) -> list[str]:
 
 def _check_complete(dataset: SynthDataset) -> None:
     """Refuse a dataset that cannot measure what it is for: some operation that was applied has no test tuple."""
-    if not dataset.settings.test:
+    settings = dataset.settings
+    if not settings.test or settings.derived < len(OPERATIONS):  # then some cannot be there, and none is required
         return
-    tested: Counter[str] = Counter()
-    for (operation, _), count in dataset.counts().items():
-        tested[operation] += count
-    few = dataset.settings.derived < len(OPERATIONS)  # then some cannot be there, and none is required
-    for operation in () if few else (name for name, weight in dataset.settings.operations.items() if weight):
-        if not tested[operation]:
+    tested = {operation for (operation, _), count in dataset.counts().items() if count}
+    for operation, weight in settings.operations.items():
+        if weight and operation not in tested:
             raise DataError(
                 "impossible-synthetic",
                 f"cannot hold out any tuple of operation {operation!r} for test",
