@@ -133,18 +133,6 @@ class Drawer:
     settings: SynthSettings
     rng: np.random.Generator
 
-    def operand(self, depth: int, least_arity: int) -> Member | None:
-        """Return a random relation one operation short of `depth`.
-
-        Large ones are likelier, as in the paper, which draws a tuple to apply an operation to and so, in effect, its
-        relation; but only by the root of their size, lest the descendants of a few make up most of the data.
-        """
-        found = self.pool.at_depth(depth - 1, least_arity)
-        if not found:
-            return None
-        weights = np.sqrt([len(member) for member in found])
-        return found[int(self.rng.choice(len(found), p=weights / weights.sum()))]
-
 
 def _rename(drawer: Drawer, member: Member) -> Proposal | Refusal:
     if isinstance(member.expression, Rename):
@@ -246,10 +234,18 @@ _PROPOSALS: dict[str, Callable[[Drawer, Member], Proposal | Refusal]] = {
 
 
 def _propose(drawer: Drawer, operation: str, depth: int) -> Proposal | Refusal:
-    """Return a random application of an operation, of the wanted depth, or why what was drawn would not do."""
+    """Return a random application of an operation to a random relation one operation short of `depth`, or why not.
+
+    Large relations are likelier, as in the paper, which draws a tuple to apply an operation to and so, in effect, its
+    relation; but only by the root of their size, lest the descendants of a few make up most of the data.
+    """
     keeps_arity = operation in ("rename", "union", "difference")
-    member = drawer.operand(depth, _LEAST_ARITY if keeps_arity else _LEAST_ARITY + 1)
-    return Refusal.NO_OPERAND if member is None else _PROPOSALS[operation](drawer, member)
+    found = drawer.pool.at_depth(depth - 1, _LEAST_ARITY if keeps_arity else _LEAST_ARITY + 1)
+    if not found:
+        return Refusal.NO_OPERAND
+    weights = np.sqrt([len(member) for member in found])
+    member = found[int(drawer.rng.choice(len(found), p=weights / weights.sum()))]
+    return _PROPOSALS[operation](drawer, member)
 
 
 def derive(
