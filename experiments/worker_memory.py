@@ -64,7 +64,7 @@ def show_stages(run: Path, data: Path, settings: dict[str, Any]) -> None:
     from relatum.training.loop import start
     from relatum.training.rows import QuestionRows
     from relatum.training.settings import TrainingSettings
-    from relatum.workers.shares import Shares
+    from relatum.workers.group import Shares
 
     def show(stage: str) -> None:
         found = _memory(os.getpid())

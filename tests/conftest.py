@@ -13,8 +13,7 @@ from hypothesis import HealthCheck, settings
 
 from support import skips, tiers
 from support.command_line import Relatum
-from support.example_run import example, example_run
-from support.made_datasets import made, rel_er
+from support.made_datasets import example, example_run, made, rel_er
 from support.mysql_server import mysql, mysql_database
 from support.postgres_server import database, postgres
 from support.shop_fixtures import shop, shop_run

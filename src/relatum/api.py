@@ -80,7 +80,7 @@ from relatum.tables.changes import Undone, undo_changes
 from relatum.tables.servers import without_password
 from relatum.tables.targets import target_of
 from relatum.time_limit import Limit
-from relatum.workers.environment import is_first_worker
+from relatum.workers import is_first_worker
 from relatum.workers.group import Group, start_group
 
 PathOrText = str | os.PathLike[str]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -139,22 +137,3 @@ def test_the_committed_figures_show_the_committed_results(tmp_path: Path) -> Non
     for path in sorted(tmp_path.glob("*.svg")):
         message = f"{path.name}: relatum figures results --out results/figures"
         assert drawing(path).shows_the_same_as(drawing(RESULTS / "figures" / path.name)), message
-
-
-def test_a_committed_figure_of_other_results_would_be_noticed(tmp_path: Path) -> None:
-    write_all(tmp_path / "results")
-    made(tmp_path / "results", tmp_path / "first")
-    course = [(epoch, time, score * (1.1 if epoch == 20 else 1)) for epoch, time, score in COURSE]
-    settings = {"window": 2, "dim": 200}
-    write_result(tmp_path / "results", "reale", "jf17k", "reale", [0.5, 0.51], course=course, settings=settings, **BY)
-    made(tmp_path / "results", tmp_path / "second")
-    first, second = (drawing(tmp_path / folder / "jf17k-learning.svg") for folder in ("first", "second"))
-    assert first.shows_the_same_as(first)
-    assert not first.shows_the_same_as(second)
-    assert not first.shows_the_same_as(first._replace(texts=first.texts[1:]))
-
-
-def test_without_matplotlib_one_line_says_how_to_get_it() -> None:
-    code = "import sys; sys.modules['matplotlib'] = None; import relatum.paper.figures"
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "RelatumError: matplotlib is not installed; install it with: pip install 'relatum[plot]'" in ended.stderr

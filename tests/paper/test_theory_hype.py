@@ -72,19 +72,6 @@ def test_filters_that_skip_coordinates_halve_the_rank() -> None:
         assert (fit.residual < 1e-9) == (entities <= 5)
 
 
-def test_the_best_is_what_least_squares_says() -> None:
-    # No nearby vector does better: otherwise a residual above zero would prove nothing.
-    model, parameters = general(20, dim=6, seed=3)
-    fit = fit_selection(model, parameters, "s")
-    tables = model.encode(parameters)
-    left = tables["entities"] @ tables["maps"][0]
-    same = torch.arange(20).expand(2, 20)
-    wanted = model.score(tables, torch.zeros(20, dtype=torch.int64), same)
-    best = torch.from_numpy(fit.relation)
-    assert fit.residual == pytest.approx(float((left @ best - wanted).norm() / wanted.norm()))
-    assert float((left.T @ (left @ best - wanted)).abs().max()) < 1e-9
-
-
 def test_counterexample_more_entities_than_dimensions_separated_and_selected(count: Callable[[int, int], int]) -> None:
     fewer = 0
     for seed in range(count(10, 200)):
@@ -104,23 +91,6 @@ def test_counterexample_more_entities_than_dimensions_separated_and_selected(cou
                 assert fit_selection(model, separation.parameters, relation.name).residual < 1e-9
         fewer += model.settings.dim < len(truth.entities)
     assert fewer > 2
-
-
-def test_counterexample_by_hand() -> None:
-    # Twenty people, two of whom love themselves; d = 2 * (3 + 1) = 8 < 20, a repeated fact counting once.
-    people = [f"p{number}" for number in range(20)]
-    truth = Hypergraph.of(
-        [*[("loves", "p0", "p0")] * 2, ("loves", "p1", "p1"), ("loves", "p2", "p3"), *(("person", one) for one in people)],
-    )
-    loves = Hypergraph(truth.entities, truth.schema, [truth.blocks[2]])
-    separation = separating_hype(loves)
-    assert isinstance(separation.model, HypE)
-    assert separation.model.settings.dim == 8 < len(truth.entities)
-    fit = fit_selection(separation.model, separation.parameters, "loves")
-    assert fit.residual < 1e-12
-    tables = separation.model.encode({name: values.double() for name, values in separation.parameters.items()})
-    selected = (separation.model.seen_at(tables, None, 0).numpy() @ fit.relation).round(9)
-    assert selected.tolist() == [1.0 if name in ("p0", "p1") else 0.0 for name in truth.entities]
 
 
 def test_selection_takes_two_positions() -> None:

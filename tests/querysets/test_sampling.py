@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +12,7 @@ from relatum.algebra import Difference, evaluate, parse, parse_datalog
 from relatum.algebra.clauses import definitions_of
 from relatum.algebra.rule import Rule
 from relatum.querysets import SHAPES, GradedQuery, QuerySet, sample_queries
-from support.mistakes import mistake
+from support.strategies import restrict
 
 
 def random_split(seed: int, *, arities: tuple[int, ...] = (1, 2, 2, 2, 3, 4), entities: int = 25, facts: int = 60) -> Split:
@@ -30,19 +27,7 @@ def random_split(seed: int, *, arities: tuple[int, ...] = (1, 2, 2, 2, 3, 4), en
             parts[part].append(row)
     # The same entities in each part: every part is a hypergraph over all names.
     whole = Hypergraph.of([*rows, *(("all", name) for name in names)], schema)
-    return Split(*(_restricted(whole, set(parts[part])) for part in ("train", "valid", "test")), source=f"random-{seed}")
-
-
-def _restricted(whole: Hypergraph, facts: set[tuple[str, ...]]) -> Hypergraph:
-    blocks = []
-    for arity, block in whole.distinct().blocks.items():
-        rows = zip(block.relations.tolist(), *block.columns.tolist(), strict=True)
-        kept = [
-            (whole.schema[relation].name, *(whole.entities[entity] for entity in row)) in facts for relation, *row in rows
-        ]
-        blocks.append((block.relations[kept], block.columns[:, kept]))
-        assert block.arity == arity
-    return Hypergraph.sort(whole.entities, whole.schema, blocks)
+    return Split(*(restrict(whole, parts[part]) for part in ("train", "valid", "test")), source=f"random-{seed}")
 
 
 def rules_of(query: GradedQuery) -> tuple[Rule, ...]:
@@ -135,22 +120,6 @@ def test_a_shape_is_drawn_alike_whatever_else_is_drawn() -> None:
     assert [*every.of_shape("2p"), *every.of_shape("2d")] == list(some)
 
 
-def test_threads_leave_no_trace(tmp_path: Path) -> None:
-    script = (
-        "from querysets.test_sampling import random_split\n"
-        "from relatum.querysets import sample_queries, save_queries\n"
-        "import sys\n"
-        "save_queries(sample_queries(random_split(5), count=6), sys.argv[1])\n"
-    )
-    contents = []
-    for threads in ("1", "3"):
-        folder = tmp_path / threads
-        environment = {"RELATUM_THREADS": threads, "OMP_NUM_THREADS": threads, "PYTHONPATH": ":".join(sys.path)}
-        subprocess.run([sys.executable, "-c", script, str(folder)], check=True, env=environment)
-        contents.append([(folder / name).read_bytes() for name in ("queries.jsonl", "manifest.json")])
-    assert contents[0] == contents[1]
-
-
 def test_the_parts_before_are_known() -> None:
     split = random_split(6)
     queries = sample_queries(split, "valid", count=5, shapes=["1p", "2p-n"])
@@ -177,13 +146,3 @@ def test_progress_adds_up() -> None:
     done: list[int] = []
     sample_queries(random_split(9, arities=(2, 2)), count=3, advance=done.append)
     assert sum(done) == 3 * len(SHAPES)
-
-
-def test_what_cannot_be_drawn_is_refused() -> None:
-    split = random_split(1)
-    with mistake("no-queries"):
-        sample_queries(split, shapes=["2pi"])
-    with mistake("setting-out-of-range"):
-        sample_queries(split, "tset")
-    with mistake("no-queries"):
-        sample_queries(Split(split.train, split.valid, split.train))

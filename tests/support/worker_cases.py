@@ -23,9 +23,8 @@ from relatum.models import MODELS
 from relatum.models.base import Model
 from relatum.training.loop import State, as_stored, start, train
 from relatum.training.settings import TrainingSettings
-from relatum.workers.group import Group, start_group
+from relatum.workers.group import Group, Shares, start_group
 from relatum.workers.ranking import SharedScorer
-from relatum.workers.shares import Shares
 from relatum.workers.states import gathered
 from relatum.workers.steps import SharedSteps
 

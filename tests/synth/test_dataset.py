@@ -18,7 +18,6 @@ from relatum.data.hypergraph import Hypergraph
 from relatum.data.quality import check_quality, describe
 from relatum.datasets.load import load
 from relatum.synth import SynthDataset, SynthSettings, find_preset, save_synth, synthesize
-from support.mistakes import mistake
 
 # Shares of all distinct facts of JF17K by arity, counted from its files.
 JF17K_ARITIES = {2: 0.5487, 3: 0.3366, 4: 0.0926, 5: 0.0217, 6: 0.0004}
@@ -132,15 +131,3 @@ def test_a_saved_dataset_is_read_back_as_it_was(made: SynthDataset, tmp_path: Pa
     about = json.loads((folder / "derivations.json").read_text())["about"]
     assert about["seed"] == made.seed
     assert SynthSettings.from_dict(about["settings"]) == made.settings
-
-
-def test_a_directory_with_something_in_it_is_left_alone(made: SynthDataset, tmp_path: Path) -> None:
-    (tmp_path / "mine.txt").write_text("mine")
-    with mistake("directory-not-empty"):
-        save_synth(made, tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
-
-
-def test_a_dataset_that_could_not_measure_an_operation_is_refused() -> None:
-    with mistake("impossible-synthetic"):
-        synthesize(SynthSettings.from_dict({"arities": {"2": 1}}, find_preset("small")), 0)

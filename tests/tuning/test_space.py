@@ -15,31 +15,22 @@ def base(recipe: str = "fast", **model: object) -> Spec:
     return Spec.from_dict({"data": "example", "recipe": recipe, "model": model})
 
 
-def test_ranges_and_choices_are_read() -> None:
+def test_ranges_and_choices_are_read_and_what_is_written_is_read_again() -> None:
     texts = [
         "training.learning_rate=0.05..1 log",
         "model.window = 1, 2 ,4",
         "training.batch_size=16 .. 64",
         "training.learning_rate_schedule=linear,cosine",
+        "training.share_roles=true,false",
     ]
-    assert read_space(texts, BASE) == (
+    space = (
         Range("training.learning_rate", 0.05, 1.0, is_log=True),
         Choice("model.window", (1, 2, 4)),
         Range("training.batch_size", 16, 64),
         Choice("training.learning_rate_schedule", ("linear", "cosine")),
+        Choice("training.share_roles", (True, False)),
     )
-
-
-def test_what_is_read_is_written_as_it_can_be_read_again() -> None:
-    space = read_space(
-        [
-            "training.learning_rate=0.05..1 log",
-            "model.window=1,2",
-            "training.learning_rate_schedule=linear,cosine",
-            "training.share_roles=true,false",
-        ],
-        BASE,
-    )
+    assert read_space(texts, BASE) == space
     assert read_space(map(str, space), BASE) == space
 
 
@@ -47,10 +38,7 @@ def test_what_is_read_is_written_as_it_can_be_read_again() -> None:
     ("text", "message"),
     [
         ("training.learning_rate", "bad-search"),
-        ("training.learning_rate=", "bad-search"),
         ("training.rat=1,2", "unknown-setting"),
-        ("model.wide=1,2", "unknown-setting"),
-        ("model.window.x=1,2", "unknown-setting"),
         ("model.window.dropout=0.0..0.8", "unknown-setting"),
         ("seed=1,2", "bad-search"),
         ("model.name=hype,reale", "bad-search"),
@@ -59,12 +47,10 @@ def test_what_is_read_is_written_as_it_can_be_read_again() -> None:
         ("training.learning_rate=0.1..0.5 lgo", "bad-search"),
         ("training.learning_rate=0..1 log", "bad-search"),
         ("training.learning_rate=0..1", "bad-search"),
-        ("training.learning_rate=a..b", "bad-search"),
         ("training.batch_size=1.5..8", "bad-search"),
         ("training.rows=1..2", "bad-search"),
         ("training.rows=facts,qestions", "bad-search"),
         ("training.batch_size=16,0", "bad-search"),
-        ("training.batch_size=16,16", "bad-search"),
         ("training.batch_size=16,,32", "bad-search"),
         ("training.batch_size=[1]", "bad-search"),
         ("model.window=2,3", "bad-search"),
@@ -77,11 +63,6 @@ def test_what_cannot_be_is_refused(text: str, message: str) -> None:
         read_space([text], BASE)
 
 
-def test_one_setting_is_searched_once() -> None:
-    with mistake("other-study"):
-        read_space(["training.learning_rate=1,2", "training.learning_rate=3,4"], BASE)
-
-
 def test_a_value_that_fits_with_some_of_the_others_is_taken() -> None:
     space = read_space(["model.dim=40,60", "model.window=4,8"], base(dim=40))
     assert grid_points(BASE, space) == [
@@ -91,10 +72,12 @@ def test_a_value_that_fits_with_some_of_the_others_is_taken() -> None:
     ]
 
 
-def test_a_grid_of_ranges_or_of_too_many_points_is_refused() -> None:
+def test_a_setting_twice_and_a_grid_of_ranges_or_of_too_many_points_are_refused() -> None:
+    with mistake("bad-search", place="search"):
+        read_space(["training.learning_rate=1,2", "training.learning_rate=3,4"], BASE)
     with mistake("bad-search"):
         grid_points(BASE, [Range("training.learning_rate", 0.1, 0.2)])
-    with mistake("other-study"):
+    with mistake("bad-search"):
         grid_points(
             BASE,
             [Choice("training.batch_size", tuple(range(1, 200))), Choice("training.batches_per_step", tuple(range(1, 200)))],

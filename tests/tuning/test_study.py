@@ -18,11 +18,9 @@ pytest.importorskip("optuna")
 from relatum import Spec, fit, load
 from relatum.runs.journal import Journal
 from relatum.tuning import study
-from relatum.tuning.folder import BEST, bind, require_folder, save_best
 from relatum.tuning.space import Plan, make_plan
 from relatum.tuning.storage import open_storage
-from relatum.tuning.study import Study, sign_of_life
-from relatum.tuning.worker import Outcome, work
+from relatum.tuning.study import BEST, Outcome, Study, bind, require_folder, save_best, sign_of_life, work
 
 SPLIT = load("example", use_cache=False)
 SMALL = {"data": "example", "model": {"dim": 8}, "training": {"epochs": 2, "validate_every": 1, "num_negatives": 10}}
@@ -85,14 +83,6 @@ def test_the_trial_of_a_dead_process_is_claimed_again_but_not_for_ever(tmp_path:
     assert study.counts() == {"complete": 0, "pruned": 1, "running": 0, "waiting": 0, "lost": 2}
 
 
-def test_a_trial_whose_process_died_before_it_could_sign_is_claimed_again(tmp_path: Path) -> None:
-    study = study_in(tmp_path, plan(RATES))
-    study._study.ask()
-    trial = study.claim(1)
-    assert trial is not None
-    assert trial.number == 1
-
-
 def test_a_trial_that_was_given_away_changes_nothing_when_its_process_wakes(tmp_path: Path) -> None:
     study = study_in(tmp_path, plan(RATES))
 
@@ -130,12 +120,6 @@ def test_a_study_that_is_stopped_again_and_again_has_the_same_trials(tmp_path: P
     assert reached(cut) == reached(whole)
     assert len(reached(whole)) == 14
     assert whole.counts()["pruned"] > 0
-
-
-def test_no_trial_is_begun_when_the_time_is_over(tmp_path: Path) -> None:
-    study = study_in(tmp_path, plan(RATES))
-    assert list(work(study, SPLIT, 3, until=time.monotonic())) == []
-    assert study.trials() == []
 
 
 def test_settings_that_cannot_be_or_diverge_count_as_bad(tmp_path: Path) -> None:

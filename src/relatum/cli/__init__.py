@@ -34,7 +34,7 @@ from relatum.cli.update import update
 from relatum.errors import RelatumError, RelatumWarning, shortage
 from relatum.formatting import visible
 from relatum.version import __version__
-from relatum.workers.environment import is_first_worker, is_worker
+from relatum.workers import is_first_worker, is_worker
 
 __all__ = ["app", "main"]
 
@@ -161,8 +161,7 @@ def _complain(complaint: RelatumError, error: Exception) -> int:
 
 def _worker_message(message: str, error: Exception) -> str | None:
     """Return what a worker writes of an error; None where another one has written it, or what led to it."""
-    from relatum.workers.group import current_group
-    from relatum.workers.meeting import WorkerError
+    from relatum.workers.group import WorkerError, current_group
 
     group = current_group()
     if group is None:

@@ -16,7 +16,7 @@ from relatum.cli.output import print_json, print_table, say, say_promise
 from relatum.cli.queries import show_query_quality
 from relatum.errors import SettingError
 from relatum.formatting import number, percent
-from relatum.workers.environment import is_worker
+from relatum.workers import is_worker
 
 if TYPE_CHECKING:
     from relatum.api import Run

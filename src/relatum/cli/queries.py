@@ -32,7 +32,7 @@ def queries(
     from relatum.files import require_empty
     from relatum.progress import progress
     from relatum.querysets import sample_queries, save_queries
-    from relatum.querysets.shapes import find_shapes
+    from relatum.querysets.query_set import find_shapes
 
     wanted = [one.name for one in find_shapes(shape or [])]
     require_empty(out)  # before the work, and again when it is written

@@ -36,7 +36,7 @@ def run(
     """Run experiments and collect their results: skip finished runs, resume interrupted ones, and train the rest."""
     from relatum.errors import SettingError
     from relatum.runs.experiment import read_experiments
-    from relatum.workers.environment import is_worker
+    from relatum.workers import is_worker
 
     if is_worker():
         raise SettingError(

@@ -49,7 +49,7 @@ def train(
     """Train a model into a run directory; stop it with Ctrl-C, and resume it with --resume."""
     began = time.monotonic()  # before what takes long to import
 
-    from relatum.workers.environment import is_first_worker
+    from relatum.workers import is_first_worker
 
     if not is_first_worker():
         _follow(resume or out)

@@ -16,8 +16,7 @@ from relatum.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
     from relatum.runs.spec import Spec
-    from relatum.tuning.study import Study
-    from relatum.tuning.worker import Outcome
+    from relatum.tuning.study import Outcome, Study
 
 _SHOWN = 5  # of the best trials
 _TRIALS = 20  # where there is no grid to go through
@@ -55,11 +54,9 @@ def tune(
     """
     from relatum.datasets.load import load
     from relatum.errors import DataError
-    from relatum.tuning import folder
     from relatum.tuning.space import make_plan
     from relatum.tuning.storage import open_storage, plain_errors
-    from relatum.tuning.study import Study
-    from relatum.tuning.worker import work
+    from relatum.tuning.study import BEST, JOURNAL, Study, bind, require_folder, save_best, work
 
     options: dict[str, Any] = {"data": data} if data is not None else {}
     options |= {"model": model} if model is not None else {}
@@ -69,21 +66,21 @@ def tune(
     if not len(split.train) or not len(split.valid):
         raise DataError("no-validation-facts", "tuning needs facts to train on and validation facts", place=base.data)
     plan = make_plan(base, search or [], sampler, pruner, split.checksums)
-    folder.require_folder(out, plan)
+    require_folder(out, plan)
     began = time.monotonic()
     with plain_errors(), _Interrupt() as interrupt:
-        shared = open_storage(storage or str(out / folder.JOURNAL))
-        folder.bind(out, plan, shared)
+        shared = open_storage(storage or str(out / JOURNAL))
+        bind(out, plan, shared)
         study = Study(plan, shared)
         most = min(trials or study.size or _TRIALS, study.size or sys.maxsize)
         until = float("inf") if minutes is None else began + 60 * minutes
-        folder.save_best(out, study)  # it may be that other processes found it
+        save_best(out, study)  # it may be that other processes found it
         for outcome in work(study, split, most, until, interrupt):
-            folder.save_best(out, study)
+            save_best(out, study)
             _say(outcome, study, most)
             interrupt()
-        folder.save_best(out, study)
-        found = _summary(study, out / folder.BEST)
+        save_best(out, study)
+        found = _summary(study, out / BEST)
     if json:
         print_json(found)
     else:

@@ -90,7 +90,7 @@ def _order_of_systems(data: str, results: Sequence[Result]) -> Claim:
 
 def _sigmas(results: Sequence[Result]) -> Claim:
     printed = {sigma: hits[0] for sigma, hits in SIGMA.items()}
-    found = _of_series(series(results, "jf17k", "reale", "model.sigma"))
+    found = _measured(series(results, "jf17k", "reale", "model.sigma"), "mrr")
     return _judged(f"jf17k: {_order(printed)}", _pairs(printed), found)
 
 
@@ -100,7 +100,7 @@ def _windows(results: Sequence[Result]) -> Claim:
     found = series(results, "jf17k", "reale", "model.window")
     windows = sorted({*WINDOWS, *found})
     inside = [window for window in windows if low <= window <= high]
-    measured = _of_series({f"w{window}": one for window, one in found.items()})
+    measured = _measured({f"w{window}": one for window, one in found.items()}, "mrr")
     if found.keys() >= set(inside):  # else the best may be among those that are not measured
         inside = [max(inside, key=lambda window: measured[f"w{window}"].mean)]
     else:
@@ -123,14 +123,12 @@ def _rel_er(results: Sequence[Result]) -> list[Claim]:
 
 def _of_systems(data: str, results: Sequence[Result], *path: str) -> dict[str, _Measured]:
     """Return a value of the test of each system that has one, by the name of the system."""
-    found = {
-        MODELS[model].title: (one.mean(*path), one.spread(*path)) for model, one in best_of_systems(results, data).items()
-    }
-    return {name: _Measured(mean, spread or 0.0) for name, (mean, spread) in found.items() if mean is not None}
+    return _measured({MODELS[model].title: one for model, one in best_of_systems(results, data).items()}, *path)
 
 
-def _of_series(found: Mapping[str, Result]) -> dict[str, _Measured]:
-    return {value: _Measured(one.mean("mrr") or 0.0, one.spread("mrr") or 0.0) for value, one in found.items()}
+def _measured(found: Mapping[str, Result], *path: str) -> dict[str, _Measured]:
+    means = {name: (one.mean(*path), one.spread(*path) or 0.0) for name, one in found.items()}
+    return {name: _Measured(mean, spread) for name, (mean, spread) in means.items() if mean is not None}
 
 
 def _pairs(printed: Mapping[str, float]) -> Pairs:

@@ -18,7 +18,7 @@ from relatum.errors import DataError
 from relatum.extras import optional
 from relatum.formatting import duration
 from relatum.models import MODELS
-from relatum.paper.figure_style import COLUMN, PAGE, STYLES, Drawing, Style, grid, legend_below, styled, write_figure
+from relatum.paper.figure_style import COLUMN, PAGE, STYLES, Drawing, grid, legend_below, styled, write_figure
 from relatum.paper.published import BEST_WINDOWS, TABLE_1
 from relatum.progress import progress
 from relatum.runs.experiment import file_word
@@ -104,8 +104,7 @@ def draw_windows(data: str, results: Sequence[Result]) -> Drawing:
     windows = list(found)
     means = np.array([one.mean("mrr") or 0.0 for one in found.values()])
     spreads = np.array([one.spread("mrr") or 0.0 for one in found.values()])
-    figure = Figure(figsize=(COLUMN, 2.2), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = _column(2.2)
     error = spreads if spreads.any() else None
     drawn: dict[str, object] = {"ours": axes.errorbar(windows, means, error, **_LINE)}
     for window, mean, spread in zip(windows, means, spreads, strict=True):
@@ -131,49 +130,32 @@ def _alike(found: dict[Any, Result]) -> str:
     return (f", d {dim}" if dim else "") + (f", {epochs} epochs" if epochs else "")
 
 
-def histories_of(data: str, results: Sequence[Result]) -> tuple[dict[str, list[list[Point]]], tuple[str, ...]]:
-    """Return the validations of each run of each system's best result, by model, and which systems have none and why."""
-    systems = best_of_systems(results, data)
-    found = {model: one.histories for model, one in systems.items() if all(one.histories)}
-    left_out = [f"{MODELS[model].title}: {systems[model].name} does not record the history of training" for model in systems
-                if model not in found]  # fmt: skip
-    return found, tuple(left_out)
-
-
 _FEW = 3  # systems
 _MARKERS = 8  # on a line, or up to twice as many
 
 
 def draw_learning(data: str, results: Sequence[Result]) -> Drawing:
     """Return the curves: means over seeds as far as all of them go, and behind a few of them a thin one for each seed."""
-    found, left_out = histories_of(data, results)
+    found, left_out = _histories(data, results)
     if not found:
         return Drawing(None, left_out)
-    figure = Figure(figsize=(COLUMN, 2.25), layout="constrained")
-    axes = figure.subplots()
-    if len(found) <= _FEW:
-        for model, histories in found.items():
-            _draw_seeds(axes, histories, STYLES[model].color)
-    handles = [_draw_mean(axes, histories, STYLES[model]) for model, histories in found.items()]
+    figure, axes = _column(2.25)
+    for model, histories in found.items() if len(found) <= _FEW else ():
+        for history in histories if len(histories) > 1 else ():
+            epochs, scores = [point.epoch for point in history], [point.mrr for point in history]
+            axes.plot(epochs, scores, color=STYLES[model].color, lw=0.6, alpha=0.5)
+    handles = []
+    for model, histories in found.items():
+        by_epoch = [{point.epoch: point.mrr for point in history} for history in histories]
+        common = sorted(set.intersection(*(set(history) for history in by_epoch)))
+        means = [np.mean([history[epoch] for history in by_epoch]) for epoch in common]
+        step = max(1, len(common) // _MARKERS)
+        handles += axes.plot(common, means, markevery=(step - 1, step), **STYLES[model].of_line)
     axes.set(xlabel="epoch", ylabel="validation MRR", title=f"{data}: validation by epoch", xlim=(0, None))
     axes.locator_params(axis="x", integer=True)
     grid(axes)
     legend_below(figure, handles, [MODELS[model].title for model in found], 3)
     return Drawing(figure, left_out)
-
-
-def _draw_seeds(axes: Axes, histories: Sequence[Sequence[Point]], color: str) -> None:
-    for history in histories if len(histories) > 1 else ():
-        axes.plot([point.epoch for point in history], [point.mrr for point in history], color=color, lw=0.6, alpha=0.5)
-
-
-def _draw_mean(axes: Axes, histories: Sequence[Sequence[Point]], style: Style) -> object:
-    by_epoch = [{point.epoch: point.mrr for point in history} for history in histories]
-    common = sorted(set.intersection(*(set(history) for history in by_epoch)))
-    means = [np.mean([history[epoch] for history in by_epoch]) for epoch in common]
-    step = max(1, len(common) // _MARKERS)
-    (line,) = axes.plot(common, means, markevery=(step - 1, step), **style.of_line)
-    return line
 
 
 CLOSE = 0.99  # of the best that is reached
@@ -182,11 +164,10 @@ _FAR_APART = 10  # times as long as the shortest: beyond, minutes are drawn loga
 
 def draw_time(data: str, results: Sequence[Result]) -> Drawing:
     """Return what each system had reached by when, as a mean over seeds, with a marker where it came close to its best."""
-    found, left_out = histories_of(data, results)
+    found, left_out = _histories(data, results)
     if not found:
         return Drawing(None, left_out)
-    figure = Figure(figsize=(COLUMN, 2.25), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = _column(2.25)
     handles, names, ends = [], [], []
     for model, histories in found.items():
         minutes, reached = mean_reached(histories)
@@ -205,6 +186,19 @@ def draw_time(data: str, results: Sequence[Result]) -> Drawing:
     grid(axes)
     legend_below(figure, handles, names, 2, f"markers: {100 * CLOSE:g} % of the best, reached after")
     return Drawing(figure, left_out)
+
+
+def _column(height: float) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(COLUMN, height), layout="constrained")
+    return figure, figure.subplots()
+
+
+def _histories(data: str, results: Sequence[Result]) -> tuple[dict[str, list[list[Point]]], tuple[str, ...]]:
+    """Return the validations of each run of each system's best result, by model, and which systems have none and why."""
+    systems = best_of_systems(results, data)
+    found = {model: one.histories for model, one in systems.items() if all(one.histories)}
+    missing = [(MODELS[model].title, one.name) for model, one in systems.items() if model not in found]
+    return found, tuple(f"{title}: {name} does not record the history of training" for title, name in missing)
 
 
 def mean_reached(histories: Sequence[Sequence[Point]]) -> tuple[Float64, Float64]:

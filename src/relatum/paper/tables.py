@@ -106,16 +106,14 @@ def _systems(data: str, results: Sequence[Result]) -> Table:
 
 def _beyond(results: Sequence[Result]) -> Table:
     """Return what is not to be compared with one model trained on train facts: ensembles, refits, and evidence."""
+    rows, own = [], [number for number, head in enumerate(_MEASURED) if head not in ("paper", "difference")]
     found = [one for one in results if one.ensemble or one.refit or one.evidence]
-    rows = []
     for one in sorted(found, key=lambda one: (one.data, one.model, one.refit, one.ensemble)):
+        title = f"{MODELS[one.model].title} and evidence" if one.evidence else MODELS[one.model].title
         models = f"{one.ensemble} models as one" if one.ensemble else "one model"
-        line = dict(zip(_MEASURED, _line(one, None), strict=True))
-        kept = tuple(line[head] for head in _MEASURED if head not in ("paper", "difference"))
-        facts = "train and valid" if one.refit else "train"
-        title = MODELS[one.model].title
-        rows.append((one.data, f"{title} and evidence" if one.evidence else title, models, facts, *kept))
-    heads = ("data", "system", "models", "trained on", *(head for head in _MEASURED if head not in ("paper", "difference")))
+        line = _line(one, None)
+        rows.append((one.data, title, models, "train and valid" if one.refit else "train", *(line[index] for index in own)))
+    heads = ("data", "system", "models", "trained on", *(_MEASURED[index] for index in own))
     title = "ensembles, refits on valid facts too, and evidence: not to be compared with the tables above"
     return Table(title, heads, rows, frozenset(("system", "models", "trained on")))
 

@@ -18,7 +18,6 @@ assignment, however many derivations there are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -142,6 +141,10 @@ class _Partial:
     every_known: Bool
     some_known: Bool
 
+    def gives(self, term: Term) -> bool:
+        """Return whether a term has values: an entity, or a variable that has been met."""
+        return not isinstance(term, int) or term in self.variables
+
     def value(self, term: int) -> Ids:
         found: Ids = self.columns[self.variables.index(term)]
         return found
@@ -164,7 +167,7 @@ class _Matches:
     """The tuples of a group that agree with partial derivations at one position: bounds in an order, for each row."""
 
     group: FactGroup
-    terms: tuple[int | Ids, ...]  # values for each row, or a variable that has none yet
+    terms: tuple[Term, ...]
     order: Int64
     low: Int64
     high: Int64
@@ -198,7 +201,7 @@ def _ruled(rule: Rule, facts: GradedFacts, defined: list[FactGroup], most: int) 
         if totals[chosen] > most:
             raise _TooManyRowsError
         del waiting[chosen]
-        partial = _extended(partial, found[chosen])
+        partial = _extended(partial, found[chosen], facts)
         needed = {term for atom in (*waiting, *rule.negatives) for term in atom.terms}
         needed.update(rule.head, *((one.left, one.right) for one in rule.comparisons))
         kept = tuple(variable for variable in partial.variables if variable in needed)
@@ -210,7 +213,7 @@ def _ruled(rule: Rule, facts: GradedFacts, defined: list[FactGroup], most: int) 
         matches = _matches(partial, atom, facts, defined)
         if matches.total > most:
             raise _TooManyRowsError
-        rows, _ = _agreeing(matches)
+        rows, _ = _agreeing(partial, matches, facts)
         holds = np.zeros(partial.columns.shape[1], np.bool_)
         holds[rows] = True
         partial = partial.taken(~holds)
@@ -220,18 +223,14 @@ def _ruled(rule: Rule, facts: GradedFacts, defined: list[FactGroup], most: int) 
 def _matches(partial: _Partial, atom: Atom, facts: GradedFacts, defined: list[FactGroup]) -> _Matches:
     """Return which tuples of an atom can extend each row, by that position at which the fewest agree."""
     group = defined[atom.predicate] if isinstance(atom.predicate, int) else facts.group(atom.predicate.name)
-    terms: list[int | Ids] = []
-    for term in atom.terms:
-        new = isinstance(term, int) and term not in partial.variables
-        terms.append(term if isinstance(term, int) and new else _values(partial, term, facts))
     best: _Matches | None = None
-    for position, values in enumerate(terms):
-        if not isinstance(values, int):
-            found = _Matches(group, tuple(terms), *group.rows(position, values))
+    for position, term in enumerate(atom.terms):
+        if partial.gives(term):
+            found = _Matches(group, atom.terms, *group.rows(position, _values(partial, term, facts)))
             best = found if best is None or found.total < best.total else best
     if best is None:
         nothing = np.zeros(partial.columns.shape[1], np.int64)
-        best = _Matches(group, tuple(terms), np.arange(len(group)), nothing, nothing + len(group))
+        best = _Matches(group, atom.terms, np.arange(len(group)), nothing, nothing + len(group))
     return best
 
 
@@ -242,7 +241,7 @@ def _values(partial: _Partial, term: Term, facts: GradedFacts) -> Ids:
     return np.full(partial.columns.shape[1], facts.entities.id(term), np.int32)
 
 
-def _agreeing(matches: _Matches) -> tuple[Int64, Int64]:
+def _agreeing(partial: _Partial, matches: _Matches, facts: GradedFacts) -> tuple[Int64, Int64]:
     """Return pairs of a row and a tuple that agree at all positions."""
     counts = matches.high - matches.low
     rows = np.repeat(np.arange(len(counts)), counts)
@@ -250,27 +249,21 @@ def _agreeing(matches: _Matches) -> tuple[Int64, Int64]:
     agree = np.ones(len(rows), np.bool_)
     for position, term in enumerate(matches.terms):
         column = matches.group.columns[position]
-        if not isinstance(term, int):
-            agree &= column[tuples] == term[rows]
-        else:
-            before = _first(matches.terms, term)
-            if before < position:
-                agree &= column[tuples] == matches.group.columns[before][tuples]
+        if partial.gives(term):
+            agree &= column[tuples] == _values(partial, term, facts)[rows]
+        elif (before := matches.terms.index(term)) < position:
+            agree &= column[tuples] == matches.group.columns[before][tuples]
     return rows[agree], tuples[agree]
 
 
-def _extended(partial: _Partial, matches: _Matches) -> _Partial:
-    rows, tuples = _agreeing(matches)
-    extended = partial.taken(rows)
-    new = tuple(dict.fromkeys(term for term in matches.terms if isinstance(term, int)))
-    columns = [matches.group.columns[_first(matches.terms, variable)][tuples] for variable in new]
+def _extended(partial: _Partial, matches: _Matches, facts: GradedFacts) -> _Partial:
+    rows, tuples = _agreeing(partial, matches, facts)
+    extended, group = partial.taken(rows), matches.group
+    new = tuple(dict.fromkeys(term for term in matches.terms if isinstance(term, int) and not partial.gives(term)))
+    columns = [group.columns[matches.terms.index(variable)][tuples] for variable in new]
     return _Partial(
         (*partial.variables, *new),
         np.concatenate([extended.columns, *(column[None] for column in columns)]),
-        extended.every_known & matches.group.every_known[tuples],
-        extended.some_known | matches.group.some_known[tuples],
+        extended.every_known & group.every_known[tuples],
+        extended.some_known | group.some_known[tuples],
     )
-
-
-def _first(terms: Sequence[int | Ids], variable: int) -> int:
-    return next(position for position, term in enumerate(terms) if isinstance(term, int) and term == variable)

@@ -1,4 +1,11 @@
-"""Queries with graded answers, and the files that hold them: one line of JSON a query, and a manifest beside.
+"""Shapes of queries, queries with graded answers, and the files that hold them.
+
+A shape says which variables the atoms have; every other position of an atom holds a constant. The binary shapes are those of
+the literature on complex queries over triples: p is one step further along a relation, i an intersection, u a union, d a
+difference. Any position of a fact may be open, so no shape needs an inverse relation. Shapes that end with -n are over facts
+of any arity from 2 up, at least one of them of arity 3 or more: the positions that no variable has are bound, all of them.
+
+The files are one line of JSON a query, and a manifest beside:
 
 manifest.json    the data and its checksums, part, seed, counts, the relations, and the checksum of queries.jsonl
 queries.jsonl    {"shape": "2p", "expression": ..., "datalog": ..., "constants": [...],
@@ -9,7 +16,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,15 +24,73 @@ from typing import Any
 from relatum.algebra import Expression, Relation, datalog, parse
 from relatum.algebra.node import post_order
 from relatum.data.schema import RelationSchema, Schema
-from relatum.errors import DataError, FormatError, RelatumError
+from relatum.errors import DataError, FormatError, RelatumError, SettingError
 from relatum.files import atomic_directory, read_document, sha256_of, write_document
-from relatum.querysets.shapes import SHAPES
 
 _FORMAT, _VERSION = "relatum-queries", 1
 _MANIFEST, _QUERIES = "manifest.json", "queries.jsonl"
 _LONGEST_LINE = 1 << 26  # bytes
 
 Answers = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A shape of queries.
+
+    `atoms` are the variables of each atom; `rules` are the atoms, by number, that give an answer together, any one of the
+    rules being enough; `negated` are atoms that must not hold for it. `head` are the variables whose values are the answer.
+    """
+
+    name: str
+    atoms: tuple[tuple[str, ...], ...]
+    rules: tuple[tuple[int, ...], ...]
+    negated: tuple[int, ...] = ()
+    head: tuple[str, ...] = ("x",)
+    n_ary: bool = False
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables, those of the head first."""
+        return tuple(dict.fromkeys([*self.head, *(variable for atom in self.atoms for variable in atom)]))
+
+
+def _conjunction(name: str, *atoms: str, head: str = "x") -> Shape:
+    """Return the shape in which all atoms, given by their one-letter variables, must hold."""
+    numbers = tuple(range(len(atoms)))
+    return Shape(name, tuple(map(tuple, atoms)), (numbers,), head=tuple(head), n_ary=name.endswith("-n"))
+
+
+SHAPES: dict[str, Shape] = {
+    shape.name: shape
+    for shape in (
+        _conjunction("1p", "x"),
+        _conjunction("2p", "v", "vx"),
+        _conjunction("3p", "v", "vw", "wx"),
+        _conjunction("2i", "x", "x"),
+        _conjunction("3i", "x", "x", "x"),
+        _conjunction("ip", "v", "v", "vx"),
+        _conjunction("pi", "v", "vx", "x"),
+        Shape("2u", (("x",), ("x",)), ((0,), (1,))),
+        Shape("up", (("v",), ("v",), ("v", "x")), ((0, 2), (1, 2))),
+        Shape("2d", (("x",), ("x",)), ((0,),), negated=(1,)),
+        _conjunction("1p-n", "x"),
+        _conjunction("2p-n", "v", "vx"),
+        _conjunction("2i-n", "x", "x"),
+        Shape("2d-n", (("x",), ("x",)), ((0,),), negated=(1,), n_ary=True),
+        _conjunction("1e-n", "xv"),  # one position is answered for, another may hold anything
+        _conjunction("2f-n", "xy", head="xy"),  # two free positions: an answer is a pair
+    )
+}
+
+
+def find_shapes(names: Iterable[str]) -> list[Shape]:
+    """Return the shapes with these names, in the order of `SHAPES`; all of them if there are no names."""
+    wanted = set(names)
+    for name in wanted:
+        if name not in SHAPES:
+            raise SettingError("no-queries", f"unknown shape {name!r}; known: {', '.join(SHAPES)}")
+    return [shape for shape in SHAPES.values() if not wanted or shape.name in wanted]
 
 
 @dataclass(frozen=True)
@@ -135,11 +200,7 @@ def save_queries(queries: QuerySet, directory: str | os.PathLike[str]) -> None:
             for query in queries:
                 file.write(json.dumps(query.to_dict(), ensure_ascii=False) + "\n")
         content = {
-            "data": queries.data,
-            "part": queries.part,
-            "seed": queries.seed,
-            "count": queries.count,
-            "most_hard": queries.most_hard,
+            **{name: getattr(queries, name) for name in _PLAIN},
             "data_sha256": dict(sorted(queries.checksums.items())),
             "shapes": [vars(counts) for counts in queries.counts()],
             "relations": [
@@ -166,11 +227,10 @@ def load_queries(directory: str | os.PathLike[str]) -> QuerySet:
         if sha256_of(folder / _QUERIES) != content["queries_sha256"]:
             raise ValueError(f"{_QUERIES} is not the file that was written with it")
         schema = Schema(map(_relation, content["relations"]))
-        seed, count, most_hard = (_number(content[name]) for name in ("seed", "count", "most_hard"))
+        plain = {name: checked(content[name]) for name, checked in _PLAIN.items()}
         checksums = {_text(part): _text(checksum) for part, checksum in content["data_sha256"].items()}
         shapes = tuple(_text(one["shape"]) for one in content["shapes"])
-        data, part = _text(content["data"]), _text(content["part"])
-        return QuerySet(data, part, seed, count, most_hard, checksums, shapes, ()), schema
+        return QuerySet(**plain, checksums=checksums, shapes=shapes, queries=()), schema
 
     found, schema = read_document(folder / _MANIFEST, _FORMAT, _VERSION, build)
     return replace(found, queries=tuple(_read_lines(folder / _QUERIES, schema)))
@@ -212,3 +272,9 @@ def _number(given: Any) -> int:
     if not isinstance(given, int) or isinstance(given, bool) or given < 0:
         raise TypeError(f"{given!r} where a whole number should be")
     return given
+
+
+_PLAIN: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("data", "part"), _text),
+    **dict.fromkeys(("seed", "count", "most_hard"), _number),
+}

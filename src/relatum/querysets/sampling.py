@@ -25,8 +25,7 @@ from relatum.arrays import Bool, Int64
 from relatum.data.hypergraph import Split
 from relatum.data.vocabulary import Ids
 from relatum.querysets.difficulty import GradedFacts, Grades, grade
-from relatum.querysets.query_set import GradedQuery, QuerySet
-from relatum.querysets.shapes import SHAPES, Shape, find_shapes
+from relatum.querysets.query_set import SHAPES, GradedQuery, QuerySet, Shape, find_shapes
 
 MOST_HARD = 100  # as the literature does: a query with more answers to find says little about any of them
 _DRAWS = 500  # for each query that is wanted, before a shape is left with fewer
@@ -75,8 +74,8 @@ def sampled(
     facts: GradedFacts,
     count: int,
     seed: int,
-    most_hard: int = MOST_HARD,
-    advance: Callable[[int], None] = lambda done: None,
+    most_hard: int,
+    advance: Callable[[int], None],
 ) -> list[GradedQuery]:
     """Return up to `count` distinct queries of one shape, the first half with a full-hard answer as far as there are."""
     rng = np.random.default_rng([seed, list(SHAPES).index(shape.name)])

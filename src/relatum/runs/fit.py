@@ -48,8 +48,7 @@ from relatum.tables.more_rows import facts_of_rows, read_more_rows
 from relatum.training.checkpoint import load_state, require_fitting, save_state
 from relatum.training.clock import Clock
 from relatum.training.loop import State, as_stored, start, train
-from relatum.workers.scratch import remove_scratch
-from relatum.workers.states import load_parts, remove_parts
+from relatum.workers.states import load_parts, remove_parts, remove_scratch
 
 Watch = Callable[[str, State, dict[str, Any]], None]
 SpecOf = Callable[[Split], Spec]

@@ -14,7 +14,7 @@ from relatum.errors import DataError
 from relatum.files import cache_directory, left_behind, left_folders
 from relatum.runs.directory import SPEC
 from relatum.runs.fit import is_held
-from relatum.workers.scratch import stale_scratch
+from relatum.workers.states import stale_scratch
 
 
 @dataclass(frozen=True)

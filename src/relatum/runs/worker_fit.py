@@ -39,11 +39,9 @@ from relatum.runs.validated import save_validated
 from relatum.training.checkpoint import load_state, remove_state, require_fitting
 from relatum.training.loop import State, start, train
 from relatum.training.steps import Steps
-from relatum.workers.group import Group
+from relatum.workers.group import Group, Shares
 from relatum.workers.ranking import SharedScorer
-from relatum.workers.scratch import remove_scratch, scratch_folder
-from relatum.workers.shares import Shares
-from relatum.workers.states import gathered, load_parts, own_part, save_parts
+from relatum.workers.states import gathered, load_parts, own_part, remove_scratch, save_parts, scratch_folder
 from relatum.workers.steps import SharedSteps, shared_rows
 
 _LAUNCH, _RUN_ID, _RESTARTS = "launch.json", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT"

@@ -17,9 +17,8 @@ from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.schema import RelationSchema, Schema
 from relatum.datasets.load import save
 from relatum.errors import DataError, SettingError
-from relatum.synth.derivation import DerivedRelations, derive
-from relatum.synth.elementary import draw_elementary
-from relatum.synth.operations import Member
+from relatum.synth.derivation import DerivedRelations, Member, derive
+from relatum.synth.erdos_renyi import draw_elementary
 from relatum.synth.sampling import hold_out, sub_sample
 from relatum.synth.settings import SynthSettings
 from relatum.version import __version__
@@ -131,14 +130,12 @@ def _constants(members: tuple[Member, ...]) -> list[str]:
 
 def _check_complete(dataset: SynthDataset) -> None:
     """Refuse a dataset that cannot measure what it is for: some operation that was applied has no test tuple."""
-    if not dataset.settings.test:
+    settings = dataset.settings
+    if not settings.test or settings.derived < len(OPERATIONS):  # then some cannot be there, and none is required
         return
-    tested: Counter[str] = Counter()
-    for (operation, _), count in dataset.counts().items():
-        tested[operation] += count
-    few = dataset.settings.derived < len(OPERATIONS)  # then some cannot be there, and none is required
-    for operation in () if few else (name for name, weight in dataset.settings.operations.items() if weight):
-        if not tested[operation]:
+    tested = {operation for (operation, _), count in dataset.counts().items() if count}
+    for operation, weight in settings.operations.items():
+        if weight and operation not in tested:
             raise DataError(
                 "impossible-synthetic",
                 f"cannot hold out any tuple of operation {operation!r} for test",

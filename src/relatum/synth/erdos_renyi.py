@@ -1,4 +1,4 @@
-"""Algorithm 2 of the paper: random directed, labelled hyperedges, without a loop over them.
+"""Elementary relations: Algorithm 2 of the paper, without a loop over hyperedges, and cut into families.
 
 Four things part from the paper's text. The number of edges is drawn without counting to k! C(n, k). Exactly that many
 are made, not one more. An edge is a duplicate only of one with the same label. And a stated share of the tuples repeats
@@ -14,14 +14,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from relatum.arrays import Bool, Int64
-from relatum.data.hypergraph import Block
+from relatum.data.hypergraph import Block, Hypergraph
+from relatum.data.schema import RelationSchema, Schema
 from relatum.data.sorting import differs_from_previous, row_order
-from relatum.data.vocabulary import Ids
+from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import SettingError
+from relatum.synth.sampling import apportion, draw_from_groups
+from relatum.synth.settings import SynthSettings
 
 _ROUNDS = 400  # of drawing again what came up twice; a relation that needs more asks for nearly all that can be
 _LARGEST_EXACT = 1 << 53  # numpy's binomial counts in doubles
 _LARGEST_COUNT = 1 << 31
+_FAMILY_SHARE = 0.6  # of a random relation's tuples that each of its parts has
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +38,7 @@ class RandomRelation:
     @classmethod
     def expecting(cls, tuples: float, arity: int, entities: int) -> RandomRelation:
         """Return the relation that has `tuples` edges among `entities` entities on average."""
-        return cls(arity, min(1.0, tuples / max(possible_edges(entities, arity), 1)))
-
-
-def possible_edges(entities: int, arity: int) -> int:
-    """Return how many ordered edges of distinct entities there are, k! C(n, k), exactly."""
-    return math.perm(entities, arity)
+        return cls(arity, min(1.0, tuples / max(math.perm(entities, arity), 1)))
 
 
 def draw_count(entities: int, relation: RandomRelation, rng: np.random.Generator) -> int:
@@ -48,7 +47,7 @@ def draw_count(entities: int, relation: RandomRelation, rng: np.random.Generator
     Beyond 2^53 possible edges it is drawn from Poisson's distribution with the same mean, whose total distance from the
     binomial is at most the probability of an edge (Le Cam), here below 2^31 / 2^53, a quarter of a millionth.
     """
-    possible = possible_edges(entities, relation.arity)
+    possible = math.perm(entities, relation.arity)
     mean = possible * relation.probability
     if mean >= _LARGEST_COUNT:
         raise SettingError(
@@ -89,7 +88,7 @@ def random_blocks(
         counts = np.array([draw_count(entities, random_relations[label], rng) for label in labels], np.int64)
         doubled = np.rint(counts * repeats).astype(np.int64) if arity > 1 else np.zeros_like(counts)
         for label, count in zip(labels, counts - doubled, strict=True):
-            if count > possible_edges(entities, arity):
+            if count > math.perm(entities, arity):
                 raise SettingError(
                     "impossible-synthetic",
                     f"relation {label} needs more tuples of arity {arity} than {entities} entities can form",
@@ -179,3 +178,74 @@ class _Drawing:
         if self.arity == 1:
             doubled[:] = False
         return np.bincount(2 * numbers + doubled, minlength=2 * relations).reshape(-1, 2)
+
+
+def numbered_names(letter: str, count: int) -> list[str]:
+    """Return names such as e007, so padded that they sort as their numbers do."""
+    digits = len(str(max(count - 1, 0)))
+    return [f"{letter}{number:0{digits}}" for number in range(count)]
+
+
+def draw_elementary(settings: SynthSettings, rng: np.random.Generator) -> tuple[Hypergraph, dict[str, int]]:
+    """Return the elementary relations with all their tuples, and the number of each relation's family by name.
+
+    Each family is one relation of Algorithm 2, and each of its members a random part of that relation's tuples: so
+    members share tuples, as far as their ancestor goes, and none holds all of another.
+    """
+    arity_of, members = list[int](), list[int]()  # of each family: its arity, and how many relations are parts of it
+    by_arity = apportion(settings.relations, list(settings.arities.values()), least=1)
+    for arity, count in zip(settings.arities, by_arity.tolist(), strict=True):
+        whole, rest = divmod(count, settings.family)
+        members += [settings.family] * whole + [rest] * (rest > 0)
+        arity_of += [arity] * (whole + (rest > 0))
+    sizes = _sizes(settings, arity_of, members, rng)
+    share = _FAMILY_SHARE if settings.family > 1 else 1.0
+    random_relations = [
+        RandomRelation.expecting(size / share, arity, settings.entities) for size, arity in zip(sizes, arity_of, strict=True)
+    ]
+    blocks = random_blocks(
+        settings.entities,
+        random_relations,
+        rng,
+        repeats=settings.repeats,
+        skew=settings.skew,
+        narrow=settings.narrow,
+        domain=settings.domain,
+    )
+    names = numbered_names("r", sum(members))
+    starts = np.cumsum([0, *members])  # the first member of each family
+    parts = []
+    for block in blocks:
+        totals = np.bincount(block.relations, minlength=len(random_relations))
+        wanted = np.minimum(np.maximum(np.rint(totals * share).astype(np.int64), settings.least_tuples), totals)
+        relations, columns = [], []
+        for member in range(settings.family):
+            has_member = np.array(members) > member
+            mine = draw_from_groups(block.relations, np.where(has_member, wanted, 0), rng)
+            relations.append((starts[block.relations[mine]] + member).astype(np.int32))
+            columns.append(block.columns[:, mine])
+        parts.append((np.concatenate(relations), np.concatenate(columns, axis=1)))
+    schema = Schema(
+        RelationSchema(names[start + member], arity)
+        for start, count, arity in zip(starts, members, arity_of, strict=False)
+        for member in range(count)
+    )
+    family_of = {
+        names[start + member]: family for family, start in enumerate(starts[:-1]) for member in range(members[family])
+    }
+    return Hypergraph.sort(Vocabulary(numbered_names("e", settings.entities)), schema, parts), family_of
+
+
+def _sizes(settings: SynthSettings, arity_of: list[int], members: list[int], rng: np.random.Generator) -> Int64:
+    """Return how many tuples a member of each family is to have: log-normal, and in each arity as many as its share."""
+    drawn = rng.lognormal(0, settings.spread, len(members))
+    sizes = np.zeros(len(members), np.int64)
+    tuples = apportion(settings.elementary_tuples, list(settings.arities.values()))
+    # The count itself is drawn around this, so the expected count lies a little above the least.
+    least = int(np.ceil(1.5 * settings.least_tuples + 4))
+    for arity, total in zip(settings.arities, tuples, strict=True):
+        mine = np.flatnonzero(np.array(arity_of) == arity)
+        weights, many = drawn[mine], np.array(members)[mine]
+        beyond = max(int(total) - least * int(many.sum()), 0)
+        sizes[mine] = least + np.rint(weights * (beyond / (weights @ many)))
+    return sizes

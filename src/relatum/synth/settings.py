@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Any
 
 from relatum.data.derivations import OPERATIONS
-from relatum.errors import SettingError, UnknownNameError
-from relatum.settings import Checked, change_of, setting
+from relatum.errors import UnknownNameError
+from relatum.settings import Checked, change_of, require, setting
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,6 @@ class SynthSettings(Checked):
         " the paper, there are such operations only of relations derived from one another",
         ge=1,
     )
-    family_share: float = setting(0.6, "the share of that relation's tuples that each part has", gt=0, le=1)
     derived: int = setting(140, "how many derived relations to make", ge=0)
     operations: Mapping[str, float] = setting(
         {**dict.fromkeys(OPERATIONS, 1.0), "select": 2.0},
@@ -58,19 +57,7 @@ class SynthSettings(Checked):
         (4.0, 3.0, 2.0, 1.0),
         "how often a derived relation has depth 1, 2, ..., in proportion; as many depths as numbers",
     )
-    equal: float = setting(
-        0.3,
-        "the share of selections that are by equality of two positions; the others are by a constant",
-        ge=0,
-        le=1,
-    )
-    overlap: tuple[float, float] = setting(
-        (0.1, 0.9),
-        "a difference takes at least and at most this share of its left side away, and a union's smaller side"
-        " shares as much with the other",
-    )
     least_tuples: int = setting(10, "how many every relation has at least, before sub-sampling", ge=1)
-    least_arity: int = setting(2, "the smallest arity of a derived relation", ge=1)
     tries: int = setting(
         300,
         "how often a derived relation is drawn again when what was drawn is empty, small or trivial",
@@ -87,41 +74,33 @@ class SynthSettings(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check("valid and test", self.valid + self.test < 1, "must leave something for train", self)
-        self._check_proportions()
-        self._check_fit()
-
-    def _check_proportions(self) -> None:
-        _check("arities", isinstance(self.arities, Mapping) and bool(self.arities), "must be {arity = share, ...}", self)
-        whole = all(_is_whole(arity, 1) for arity in self.arities)
-        _check("arities", whole and _are_weights(self.arities.values()), "must give arities from 1 up shares above 0", self)
-        _check("kept_arities", isinstance(self.kept_arities, Mapping), "must be {arity = share, ...}", self)
-        whole = all(_is_whole(arity, 1) for arity in self.kept_arities)
-        shares = not self.kept_arities or _are_weights(self.kept_arities.values())
-        _check("kept_arities", whole and shares, "must give arities from 1 up shares above 0", self)
-        _check("operations", isinstance(self.operations, Mapping), "must be {operation = weight, ...}", self)
+        for name, least in (("arities", 1), ("kept_arities", 0)):
+            given = getattr(self, name)
+            fits = isinstance(given, Mapping) and all(type(arity) is int and arity > 0 for arity in given)
+            fits = fits and (_are_weights(given.values()) or len(given) == least == 0)
+            require(fits, name, f"must be {{arity = share, ...}}, of arities from 1 up and shares above 0, not {given!r}")
+            object.__setattr__(self, name, MappingProxyType({arity: float(given[arity]) for arity in sorted(given)}))
+        require(isinstance(self.operations, Mapping), "operations", "must be {operation = weight, ...}")
         for name in self.operations:
             if name not in OPERATIONS:
                 raise UnknownNameError("operation", str(name), OPERATIONS).within("operations")
-        weighty = _are_weights(self.operations.values(), zero=True)
-        _check("operations", weighty, "must be weights from 0 up, not all 0", self)
-        _check("depths", isinstance(self.depths, tuple) and _are_weights(self.depths, zero=True), "must be weights", self)
-        pair = isinstance(self.overlap, tuple) and len(self.overlap) == 2 and all(map(_is_number, self.overlap))
-        ordered = pair and 0 < self.overlap[0] < self.overlap[1] < 1
-        _check("overlap", ordered, "must be two shares between 0 and 1, the smaller first", self)
-        for name in ("arities", "kept_arities"):
-            given = getattr(self, name)
-            object.__setattr__(self, name, MappingProxyType({arity: float(given[arity]) for arity in sorted(given)}))
-        weights = {name: float(self.operations.get(name, 0)) for name in OPERATIONS}
-        object.__setattr__(self, "operations", MappingProxyType(weights))
+        for name, weights in (("operations", list(self.operations.values())), ("depths", self.depths)):
+            weighty = isinstance(weights, list | tuple) and _are_weights(weights, zero=True)
+            require(weighty, name, f"must be weights from 0 up, not all 0, not {weights!r}")
+        operations = {name: float(self.operations.get(name, 0)) for name in OPERATIONS}
+        object.__setattr__(self, "operations", MappingProxyType(operations))
+        self._check_fit()
 
     def _check_fit(self) -> None:
-        largest = max(self.arities)
-        _check("entities", self.entities > largest, f"must be more than the largest arity, {largest}", self)
-        _check("relations", self.relations >= len(self.arities), f"must be one per arity or more: {len(self.arities)}", self)
-        enough = self.elementary_tuples >= self.relations * self.least_tuples
-        least = f"{self.relations} relations of at least {self.least_tuples} tuples"
-        _check("elementary_tuples", enough, f"must be enough for {least}", self)
+        """Refuse what does not fit together."""
+        largest, count, least = max(self.arities), len(self.arities), self.relations * self.least_tuples
+        for fits, name, rule in (
+            (self.entities > largest, "entities", f"more than the largest arity, {largest}"),
+            (self.relations >= count, "relations", f"one per arity or more: {count}"),
+            (self.elementary_tuples >= least, "elementary_tuples", f"enough for least_tuples of every relation: {least}"),
+        ):
+            require(fits, name, f"must be {rule}, not {getattr(self, name)}")
+        require(self.valid + self.test < 1, "valid and test", "must leave something for train")
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any], base: SynthSettings | None = None) -> SynthSettings:
@@ -145,35 +124,23 @@ class SynthSettings(Checked):
 
     def to_dict(self) -> dict[str, Any]:
         """Return every setting as plain data."""
-        plain = {one.name: getattr(self, one.name) for one in dataclasses.fields(self)}
-        return {
-            **plain,
-            "arities": {str(arity): share for arity, share in self.arities.items()},
-            "kept_arities": {str(arity): share for arity, share in self.kept_arities.items()},
-            "operations": dict(self.operations),
-            "depths": list(self.depths),
-            "overlap": list(self.overlap),
-        }
+        return {one.name: _plain(getattr(self, one.name)) for one in dataclasses.fields(self)}
 
 
-def _check(name: str, holds: bool, rule: str, settings: SynthSettings) -> None:
-    if not holds:
-        given = f", not {getattr(settings, name)!r}" if hasattr(settings, name) else ""
-        raise SettingError("setting-out-of-range", rule + given, place=name)
-
-
-def _is_whole(value: object, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): share for key, share in value.items()}
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _are_weights(values: Iterable[object], zero: bool = False) -> bool:
+def _are_weights(values: Iterable[Any], zero: bool = False) -> bool:
     weights = list(values)
-    numbers = [value for value in weights if isinstance(value, int | float) and _is_number(value)]
-    return len(numbers) == len(weights) and sum(numbers) > 0 and all(value > 0 or (zero and value == 0) for value in numbers)
+    fit = all(_is_number(value) and (value > 0 or (zero and value == 0)) for value in weights)
+    return fit and sum(weights) > 0
 
 
 def _arity(key: object) -> object:

@@ -65,8 +65,7 @@ def read_space(texts: Iterable[str], base: Spec) -> tuple[Dimension, ...]:
     space = tuple(_read(text, base) for text in texts)
     if not space:
         raise SettingError("bad-search", "names no setting", place="search")
-    paths = [dimension.path for dimension in space]
-    if len(set(paths)) < len(paths):
+    if len({dimension.path for dimension in space}) < len(space):
         raise SettingError("bad-search", "names a setting twice", place="search")
     for number, dimension in enumerate(space):
         others = space[:number] + space[number + 1 :]
@@ -83,13 +82,9 @@ def apply(base: Spec, values: Mapping[str, Value]) -> Spec:
 
 def grid_points(base: Spec, space: Sequence[Dimension]) -> list[dict[str, Value]]:
     """Return every combination of choices that can be, the last one changing fastest; a range is refused."""
-    for dimension in space:
-        if isinstance(dimension, Range):
-            raise SettingError(
-                "bad-search",
-                f"a grid needs choices, such as {dimension.path}={dimension.low},...",
-                place=f"search {dimension}",
-            )
+    for one in space:
+        if isinstance(one, Range):
+            raise SettingError("bad-search", f"a grid needs choices, as {one.path}={one.low},...", place=f"search {one}")
     if math.prod(len(dimension.values) for dimension in space) > _MOST_POINTS:
         raise SettingError("bad-search", f"the grid has more than {_MOST_POINTS} points", place="search")
     return [point for point in _combinations(space) if _error_of(base, point) is None]
@@ -97,36 +92,33 @@ def grid_points(base: Spec, space: Sequence[Dimension]) -> list[dict[str, Value]
 
 def _read(text: str, base: Spec) -> Dimension:
     path, equals, rest = (part.strip() for part in text.partition("="))
-    if not equals or not rest:
-        raise SettingError(
-            "bad-search", "write training.learning_rate=0.05..1.0 log, or model.window=1,2,4", place=f"search {text!r}"
-        )
-    type_ = _type_of(path, base)
-    if found := _RANGE.fullmatch(rest):
-        return _range(text, path, type_, found)
-    values = tuple(_value(path, part.strip()) for part in rest.split(","))
-    if len(set(values)) < len(values) or "" in values:
-        raise SettingError("bad-search", "a choice is missing or given twice", place=f"search {text!r}")
-    return Choice(path, values)
+    try:
+        if not equals or not rest:
+            raise SettingError("bad-search", "write training.learning_rate=0.05..1.0 log, or model.window=1,2,4")
+        type_ = _type_of(path, base)
+        if found := _RANGE.fullmatch(rest):
+            return _range(path, type_, found)
+        values = tuple(map(_value, rest.split(",")))
+        if len(set(values)) < len(values) or "" in values:
+            raise SettingError("bad-search", "a choice is missing or given twice")
+        return Choice(path, values)
+    except SettingError as error:
+        raise error if error.place else error.within(f"search {text!r}") from None
 
 
-def _range(text: str, path: str, type_: type, found: re.Match[str]) -> Range:
+def _range(path: str, type_: type, found: re.Match[str]) -> Range:
     if type_ not in (int, float):
-        raise SettingError(
-            "bad-search", f"{path} is not a number, so it has no range; list its choices", place=f"search {text!r}"
-        )
+        raise SettingError("bad-search", f"{path} is not a number, so it has no range; list its choices")
     try:
         low, high = type_(found["low"]), type_(found["high"])
     except ValueError:
-        raise SettingError(
-            "bad-search", f"a range goes from one {type_.__name__} to another, such as 1..8", place=f"search {text!r}"
-        ) from None
+        raise SettingError("bad-search", f"a range goes from one {type_.__name__} to another, such as 1..8") from None
     if type_ is int and max(abs(low), abs(high)) > _LARGEST:
-        raise SettingError("bad-search", f"a range of whole numbers goes up to {_LARGEST}", place=f"search {path}")
+        raise SettingError("bad-search", f"a range of whole numbers goes up to {_LARGEST}")
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise SettingError("setting-out-of-range", "the first number must be below the second", place=f"search {text!r}")
+        raise SettingError("setting-out-of-range", "the first number must be below the second")
     if found["log"] and low <= 0:
-        raise SettingError("bad-search", "log needs numbers above 0", place=f"search {text!r}")
+        raise SettingError("bad-search", "log needs numbers above 0")
     return Range(path, low, high, bool(found["log"]))
 
 
@@ -134,18 +126,18 @@ def _type_of(path: str, base: Spec) -> type:
     """Return the type of the setting at a path, None left aside; a path that cannot be searched is refused."""
     table, _, key = path.partition(".")
     if table not in ("model", "training") or path == "model.name":
-        raise SettingError("bad-search", "only settings of model and training can be searched", place=f"search {path}")
+        raise SettingError("bad-search", "only settings of model and training can be searched")
     rules = rules_of(type(base.settings if table == "model" else base.training))
     if key not in rules:
         raise unknown_setting(path, key, rules)
     return rules[key].type
 
 
-def _value(path: str, text: str) -> Value:
+def _value(text: str) -> Value:
     """Return a value as a change of a spec reads it."""
-    value = change_of(f"value={text}")["value"]
+    value = change_of(f"value={text.strip()}")["value"]
     if not isinstance(value, str | int | float | bool):
-        raise SettingError("bad-search", f"{text} is neither a number nor a word", place=f"search {path}")
+        raise SettingError("bad-search", f"{text} is neither a number nor a word")
     return value
 
 
@@ -208,25 +200,16 @@ _OTHER: Mapping[str, tuple[str, ...]] = {"tpe": ("model.input_dropout=0.0..0.5",
 def default_space(base: Spec, sampler: str) -> tuple[Dimension, ...]:
     """Return the space of a model: its learning rate and what its own settings offer, as far as the base allows it."""
     texts = _ALL[sampler] + _OWN[sampler].get(base.model, _OTHER[sampler])
-    return read_space(_fitting(texts, base), base)
+    return read_space(filter(None, (_fitting(text, base) for text in texts)), base)
 
 
-def _fitting(texts: tuple[str, ...], base: Spec) -> Iterator[str]:
-    """Yield the texts without choices that the base rules out, such as a window that does not divide its dimension."""
-    for text in texts:
-        path, _, rest = text.partition("=")
-        if ".." in rest:
-            yield text
-        elif kept := [value for value in rest.split(",") if _is_possible(base, path, value)]:
-            yield f"{path}={','.join(kept)}"
-
-
-def _is_possible(base: Spec, path: str, text: str) -> bool:
-    try:
-        apply(base, {path: float(text) if "." in text else int(text)})
-    except SettingError:
-        return False
-    return True
+def _fitting(text: str, base: Spec) -> str:
+    """Return a text without the choices that the base rules out, such as a window that does not divide its dimension."""
+    path, _, rest = text.partition("=")
+    if ".." in rest:
+        return text
+    kept = [value for value in rest.split(",") if _error_of(base, {path: _value(value)}) is None]
+    return f"{path}={','.join(kept)}" if kept else ""
 
 
 PRUNERS = ("median", "halving", "none")

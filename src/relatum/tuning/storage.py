@@ -51,16 +51,17 @@ def plain_errors() -> Iterator[None]:
     """Turn what goes wrong in a storage into one line, without the URL, which may hold a password."""
     try:
         yield
-    except optuna.exceptions.StorageInternalError as error:
-        raise RelatumError("storage-failed", f"the storage of the study failed: {error.__cause__ or error}") from None
-    except json.JSONDecodeError as error:
-        raise RelatumError("storage-failed", f"the storage of the study failed: its journal is damaged ({error})") from None
     except Exception as error:
-        if type(error).__module__.startswith("sqlalchemy."):
-            raise RelatumError(
-                "storage-failed", f"the storage of the study failed: {getattr(error, 'orig', None) or error}"
-            ) from None
-        raise
+        why: object
+        if isinstance(error, optuna.exceptions.StorageInternalError):
+            why = error.__cause__ or error
+        elif isinstance(error, json.JSONDecodeError):
+            why = f"its journal is damaged ({error})"
+        elif type(error).__module__.startswith("sqlalchemy."):
+            why = getattr(error, "orig", None) or error
+        else:
+            raise
+        raise RelatumError("storage-failed", f"the storage of the study failed: {why}") from None
 
 
 class _Lock(journal.JournalFileOpenLock):

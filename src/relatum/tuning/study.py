@@ -4,21 +4,31 @@ Claims are made under the storage's lock, so no two processes can take one trial
 trials that are left. What comes next follows from the study alone, not from who asks: the sampler is seeded with the seed of
 the spec and the number of trials claimed before, so a study that one process goes through has the same trials each time,
 however often it was killed on the way.
+
+The folder of a study holds which study it is, its journal if it is kept there, and the best settings so far.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from relatum.data.hypergraph import Split
+from relatum.errors import NumericError, RelatumError, SettingError
 from relatum.extras import optional
+from relatum.files import atomic_file, parse_json, read_whole, stale_temporaries
 from relatum.processes import exists, host
+from relatum.runs.fit import Watch, train_model
 from relatum.runs.spec import Spec
+from relatum.training.loop import State
 from relatum.tuning.space import Choice, Dimension, Plan, Value, apply, grid_points
 from relatum.tuning.storage import Shared
 
@@ -28,7 +38,8 @@ with optional("optuna", extra="tune"):
 
 _TAKEN = (TrialState.RUNNING, TrialState.COMPLETE, TrialState.PRUNED)
 _WORKER, _LOSSES = "worker", "losses"
-BEAT = 60.0  # seconds between signs of life of the process of a trial
+BEST, JOURNAL, _STUDY = "best.toml", "study.journal", "study.json"
+_BEAT = 60.0  # seconds between signs of life of the process of a trial
 _PATIENCE = 900.0  # seconds without one, after which it counts as dead; so clocks of machines must agree to some minutes
 _MOST_LOSSES = 3  # settings whose processes die so often are given up: they would end every process that joins
 
@@ -82,14 +93,10 @@ class Study:
         return next((one for one in self.best(len(self.trials())) if one.params == trial.params), None)
 
     def finish(self, trial: optuna.Trial, score: float | None) -> None:
-        """Write down what a trial reached; nothing if it was given to another process meanwhile."""
+        """Write down what a trial reached, if it reached its end; nothing if it was given to another process meanwhile."""
+        state = TrialState.PRUNED if score is None else TrialState.COMPLETE
         with self.exclusive():
-            self._study.tell(trial, score, skip_if_finished=True)
-
-    def prune(self, trial: optuna.Trial) -> None:
-        """Write down that a trial was ended early, which counts as finished."""
-        with self.exclusive():
-            self._study.tell(trial, state=TrialState.PRUNED, skip_if_finished=True)
+            self._study.tell(trial, score, state, skip_if_finished=True)
 
     def lose(self, trial: optuna.Trial, *, blame: bool) -> None:
         """Give a trial back without a result; `blame` if its settings may be why."""
@@ -166,3 +173,123 @@ def _pruner(plan: Plan) -> optuna.pruners.BasePruner:
     if plan.pruner == "halving":
         return optuna.pruners.SuccessiveHalvingPruner(min_resource=training.validate_every, reduction_factor=3)
     return optuna.pruners.NopPruner()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a trial ended: with a score, or without one and why; a score may be known from a trial before."""
+
+    number: int
+    values: dict[str, Value]
+    score: float | None
+    why: str
+    seconds: float
+
+
+def work(
+    study: Study,
+    split: Split,
+    most: int,
+    until: float = float("inf"),
+    watch: Watch = lambda *_: None,
+) -> Iterator[Outcome]:
+    """Yield how each trial of this process ended, until `most` are finished or being run by all processes together.
+
+    Args:
+        study: what is worked on.
+        split: the data; its test facts are not looked at.
+        most: how many trials the study is to have.
+        until: by `time.monotonic()`, after which no trial is begun.
+        watch: called during training as in `fit`. If it raises, the trial is given back, and another process can claim it.
+    """
+    while time.monotonic() < until and (trial := study.claim(most)) is not None:
+        yield _carry_out(study, split, trial, watch)
+
+
+def _carry_out(study: Study, split: Split, trial: optuna.Trial, watch: Watch) -> Outcome:
+    began = shown = time.monotonic()
+
+    def note(event: str, state: State, facts: dict[str, Any]) -> None:
+        nonlocal shown
+        if time.monotonic() - shown > _BEAT:
+            study.stay(trial)
+            shown = time.monotonic()
+        if event == "validation":
+            trial.report(facts["score"], state.epoch)
+            if not state.done and trial.should_prune():
+                raise optuna.TrialPruned(f"pruned after epoch {state.epoch} with MRR {state.best_score:.4f}")
+        watch(event, state, facts)
+
+    score: float | None = None
+    why = ""
+    try:
+        if (known := study.same_as(trial)) is not None:
+            score, why = known.value, f"the same settings as trial {known.number}"
+        else:
+            score = train_model(study.spec_of(trial.params), split, note)[1].best_score
+        study.finish(trial, score)
+    except (optuna.TrialPruned, SettingError, NumericError) as error:  # settings that cannot be, or diverge, count as bad
+        why = str(error)
+        study.finish(trial, None)
+    except optuna.exceptions.UpdateFinishedTrialError:
+        why = "another process has taken this trial: this one sent no heartbeat for too long"
+    except BaseException as error:
+        study.lose(trial, blame=not isinstance(error, KeyboardInterrupt))
+        raise
+    return Outcome(trial.number, trial.params, score, why, time.monotonic() - began)
+
+
+def require_folder(folder: Path, plan: Plan) -> None:
+    """Refuse a folder that holds another study, or anything else."""
+    known, remedy = folder / _STUDY, "choose another folder"
+    if known.exists():
+        try:
+            before = parse_json(read_whole(known))
+        except ValueError:
+            raise RelatumError("damaged-file", "not valid JSON", place=known, remedy=remedy) from None
+        if not isinstance(before, dict):
+            raise RelatumError("other-study", "not that of a study", place=known, remedy=remedy)
+        if before != plan.to_json():
+            other = _difference(before, plan.to_json())
+            raise RelatumError("other-study", f"holds a study with {other}", place=folder, remedy=remedy)
+    elif folder.exists():
+        others = {path.name for path in folder.iterdir()} - {path.name for path in stale_temporaries(folder)}
+        if any(not name.startswith(JOURNAL) for name in others):
+            raise RelatumError("other-study", "already holds other files", place=folder, remedy=remedy)
+
+
+def bind(folder: Path, plan: Plan, shared: Shared) -> None:
+    """Bind a folder to a study; create it if it does not exist."""
+    with shared.exclusive():
+        require_folder(folder, plan)  # once more: another process may have come first
+        folder.mkdir(parents=True, exist_ok=True)
+        if not (folder / _STUDY).exists():
+            _write(folder / _STUDY, json.dumps(plan.to_json(), indent=1) + "\n")
+
+
+def save_best(folder: Path, study: Study) -> None:
+    """Write the best settings so far as a spec; under the lock, so that no older best comes after a newer one."""
+    with study.exclusive():
+        best = study.best(1)
+        if best:
+            comment = f"# Validation MRR {best[0].value:.6f}: trial {best[0].number} of the study {study.plan.name}.\n"
+            text = comment + study.spec_of(best[0].params).to_toml()
+            path = folder / BEST
+            if not path.exists() or read_whole(path) != text.encode():
+                _write(path, text)
+
+
+def _difference(before: Mapping[str, Any], now: Mapping[str, Any], path: str = "") -> str:
+    """Return the first setting in which two plans differ, and both its values."""
+    for key in dict.fromkeys([*before, *now]):
+        old, new = before.get(key), now.get(key)
+        if old != new and isinstance(old, Mapping) and isinstance(new, Mapping):
+            return _difference(old, new, f"{path}{key}.")
+        if old != new:
+            return f"{path}{key} = {old}, not {new}"
+    return "other settings"
+
+
+def _write(path: Path, text: str) -> None:
+    with atomic_file(path) as file:
+        file.write(text.encode())

@@ -2,38 +2,59 @@
 
 torchrun, and whatever else starts processes for torch.distributed, says in the environment how many there are
 (`WORLD_SIZE`), which one this is (`RANK`) and where they meet (`MASTER_ADDR`, `MASTER_PORT`). Training is on the CPU, so
-messages go by gloo.
+messages go by gloo: arrays as bytes, no pickle is written or read.
+
+A launcher that starts workers again keeps the store in which they find each other, and launchers of several hosts may count
+restarts differently. So the first worker draws a name for the group; each other one draws a word, says hello with it, and is
+welcome when its own word comes back.
+
+Entities are shared out in ranges and not by remainders of ids: the ids that a batch needs ascend, so what goes to each
+worker and what comes back is a slice, in order; a range of a table is a slice of a file, so another number of workers can
+read it; and a worker ranks neighbouring candidates. Names are numbered in sorted order, which says little of how often an
+entity occurs, so ranges are about as busy as each other. Where there are many entities, a range begins at a multiple of 128,
+where kernels begin a tile of candidates.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
+import secrets
 import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 import torch.distributed as dist
+from torch import Tensor
 from torch._C._distributed_c10d import PrefixStore, Store, TCPStore
 
-from relatum.arrays import Float32
+from relatum.arrays import Float32, Int64
 from relatum.errors import RelatumError, SettingError
 from relatum.formatting import duration
 from relatum.kernels import parallel
-from relatum.workers.environment import is_worker
-from relatum.workers.meeting import WorkerError, met
-from relatum.workers.messages import Bytes, packed, unpacked
+from relatum.kernels.jit import TILE
+from relatum.workers import is_worker
+
+Bytes = npt.NDArray[np.uint8]
+Array = npt.NDArray[Any]
 
 _TIMEOUT, _LONGEST = "RELATUM_WORKER_TIMEOUT", 300.0  # seconds that a worker waits for the others
 _ROLL_CALL = 3.0  # seconds in which those that are left answer
 _POLL = 0.2
-
+_MEETING_POLL = 0.05
+_TYPES = [np.dtype(name) for name in ("uint8", "int32", "int64", "float32", "float64")]
+_ALIGNED = 8  # bytes
+_MANY = 4  # tiles of candidates for each worker
 
 _current: list[Group] = []
 
@@ -48,6 +69,14 @@ def start_group() -> Group | None:
     if not _current and (is_worker() or dist.is_initialized()):
         _current.append(Group())
     return current_group()
+
+
+class WorkerError(RelatumError):
+    """A worker that is lost, slow or ended with an error; `reported` says whether another one has told of it already."""
+
+    def __init__(self, code: str, reason: str, *, remedy: str = "", reported: bool = False) -> None:
+        super().__init__(code, reason, remedy=remedy)
+        self.reported = reported
 
 
 class Group:
@@ -124,25 +153,21 @@ class Group:
 
     def extremes(self, low: Float32, high: Float32) -> tuple[Float32, Float32]:
         """Return the smallest of all `low` and the largest of all `high`, number by number."""
-        both = torch.from_numpy(np.concatenate([low, -high]))
-        with self._waiting():
-            dist.all_reduce(both, dist.ReduceOp.MIN)
-        found = both.numpy()
+        found = self._reduced(torch.from_numpy(np.concatenate([low, -high])), dist.ReduceOp.MIN).numpy()
         return found[: len(low)], -found[len(low) :]
 
     def sums(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the sums of the workers' arrays, number by number."""
-        total = torch.from_numpy(values.copy())
-        with self._waiting():
-            dist.all_reduce(total)
-        return total.numpy()
+        return self._reduced(torch.from_numpy(values.copy()), dist.ReduceOp.SUM).numpy()
 
     def smallest(self, value: int) -> int:
         """Return the smallest of the workers' numbers."""
-        found = torch.tensor([value])
+        return int(self._reduced(torch.tensor([value]), dist.ReduceOp.MIN))
+
+    def _reduced(self, values: Tensor, operation: dist.ReduceOp.RedOpType) -> Tensor:
         with self._waiting():
-            dist.all_reduce(found, dist.ReduceOp.MIN)
-        return int(found)
+            dist.all_reduce(values, operation)
+        return values
 
     def together(self, work: Callable[[], object]) -> None:
         """Do what may fail on one worker, such as writing a file; if it does, that one raises its error, and others end."""
@@ -241,17 +266,12 @@ def _numbers() -> tuple[int, int]:
     """Return the number of this worker, and how many there are."""
     if dist.is_initialized():
         return dist.get_rank(), dist.get_world_size()
-    found = []
-    for name in ("RANK", "WORLD_SIZE"):
-        text = os.environ[name]
-        if not text.isdecimal():
-            raise SettingError("bad-environment", f"{name} = {text!r} in the environment: should be a whole number")
-        found.append(int(text))
-    if found[0] >= found[1]:
+    number, count = os.environ["RANK"], os.environ["WORLD_SIZE"]
+    if not (number.isdecimal() and count.isdecimal() and int(number) < int(count)):
         raise SettingError(
-            "bad-environment", f"RANK = {found[0]} in the environment: should be less than WORLD_SIZE = {found[1]}"
+            "bad-environment", f"RANK = {number!r}, WORLD_SIZE = {count!r}: should be whole numbers, the first the smaller"
         )
-    return found[0], found[1]
+    return int(number), int(count)
 
 
 def _store(number: int, wait: timedelta) -> Store:
@@ -276,3 +296,122 @@ def _longest_wait() -> float:
     if not 0 < found < 1e6:
         raise SettingError("bad-environment", f"{_TIMEOUT} = {text!r}: should be seconds, such as 300")
     return found
+
+
+def met(store: Store, number: int, count: int, longest: float) -> Store:
+    """Return the part of a store that belongs to these workers alone, once all of them are there."""
+    end = time.monotonic() + longest
+    name = _welcome(store, count, end, longest) if number == 0 else _hello(store, number, end, longest)
+    return PrefixStore(name, store)
+
+
+def _welcome(store: Store, count: int, end: float, longest: float) -> str:
+    """Return the name of the group, once every other worker knows it."""
+    name = secrets.token_hex(6)
+    missing = set(range(1, count))
+    while missing:
+        for number in sorted(missing):
+            if store.check([f"{name}/came/{number}"]):
+                missing.remove(number)
+            elif store.check([f"hello/{number}"]):
+                word = store.get(f"hello/{number}").decode()
+                store.set(f"welcome/{number}/{word}", name)
+        if missing and time.monotonic() > end:
+            listed = " and ".join(f"worker {number}" for number in sorted(missing))
+            raise WorkerError("worker-late", f"{listed} of {count} did not come within {duration(longest)}")
+        if missing:
+            time.sleep(_MEETING_POLL)
+    store.set(f"{name}/complete", "1")
+    return name
+
+
+def _hello(store: Store, number: int, end: float, longest: float) -> str:
+    """Return the name of the group that the first worker has drawn."""
+    word = secrets.token_hex(6)
+    store.set(f"hello/{number}", word)
+    welcome = f"welcome/{number}/{word}"
+    _wait_for(store, welcome, end, longest)
+    name = store.get(welcome).decode()
+    store.set(f"{name}/came/{number}", "1")
+    _wait_for(store, f"{name}/complete", end, longest)
+    return name
+
+
+def _wait_for(store: Store, key: str, end: float, longest: float) -> None:
+    while not store.check([key]):
+        if time.monotonic() > end:
+            raise WorkerError(
+                "worker-late", f"worker 0, or another one that it waits for, did not come within {duration(longest)}"
+            )
+        time.sleep(_MEETING_POLL)
+
+
+def packed(arrays: Sequence[Array]) -> Bytes:
+    """Return arrays one after the other, behind a header with their types and shapes."""
+    header: list[int] = [len(arrays)]
+    for array in arrays:
+        header += [_TYPES.index(array.dtype), array.ndim, *array.shape]
+    parts = [np.array([len(header), *header], np.int64), *arrays]
+    ends = np.cumsum([_padded(part.nbytes) for part in parts])
+    found = np.zeros(int(ends[-1]), np.uint8)
+    for part, end in zip(parts, ends.tolist(), strict=True):
+        start = end - _padded(part.nbytes)
+        found[start : start + part.nbytes] = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
+    return found
+
+
+def packed_size(shapes: Sequence[tuple[int, ...]], itemsize: int) -> int:
+    """Return how many bytes a message of arrays has, given their shapes and the size of their numbers."""
+    header = 2 + sum(2 + len(shape) for shape in shapes)
+    return _ALIGNED * header + sum(_padded(itemsize * math.prod(shape)) for shape in shapes)
+
+
+def unpacked(message: Bytes) -> list[Array]:
+    """Return the arrays of a message; those that are not empty are views of it."""
+    length = int(message[:_ALIGNED].view(np.int64)[0])
+    start = _ALIGNED * (1 + length)
+    header = iter(message[_ALIGNED:start].view(np.int64).tolist())
+    found = []
+    for _ in range(next(header)):
+        dtype, ndim = _TYPES[next(header)], next(header)
+        shape = [next(header) for _ in range(ndim)]
+        size = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
+        found.append(message[start : start + size].view(dtype).reshape(shape))
+        start += _padded(size)
+    return found
+
+
+def _padded(size: int) -> int:
+    return -(-size // _ALIGNED) * _ALIGNED
+
+
+@dataclass(frozen=True)
+class Shares:
+    """The ranges of all workers, and the number of the one that this is about."""
+
+    entities: int
+    workers: int
+    number: int
+
+    @cached_property
+    def ranges(self) -> list[tuple[int, int]]:
+        """The first entity of each worker, and the one behind its last; a worker may have none."""
+        unit = TILE if self.entities >= _MANY * TILE * self.workers else 1
+        units = -(-self.entities // unit)
+        bounds = [min(self.entities, unit * (units * number // self.workers)) for number in range(self.workers)]
+        return list(itertools.pairwise([*bounds, self.entities]))
+
+    @property
+    def first(self) -> int:
+        """The worker's first entity."""
+        return self.ranges[self.number][0]
+
+    @property
+    def last(self) -> int:
+        """The entity behind its last."""
+        return self.ranges[self.number][1]
+
+    def cut(self, ids: Int64) -> list[slice]:
+        """Return which of some ascending ids belong to each worker."""
+        bounds = np.searchsorted(ids, [0, *(last for _, last in self.ranges)]).tolist()
+        return [slice(start, stop) for start, stop in itertools.pairwise(bounds)]

@@ -22,9 +22,7 @@ from relatum.kernels.filters import Bonus, Excluded, bonus_part, excluded_part
 from relatum.memory import budget
 from relatum.models.base import Model, Parameters
 from relatum.models.partial_counts import counter_of, extremes_of
-from relatum.workers.group import Group, current_group
-from relatum.workers.messages import packed, unpacked
-from relatum.workers.shares import Shares
+from relatum.workers.group import Group, Shares, current_group, packed, unpacked
 
 _FACTS = 1 << 14  # whose rows are fetched at once
 

@@ -2,17 +2,22 @@
 
 Each worker writes its rows, those of the best parameters into a file of their own if they have changed; when all have, the
 first one replaces `checkpoint.json`, and only then are older parts removed. So a kill at any moment leaves a whole state.
-Parts are ranges of rows: any number of workers can read them, or one process.
+Parts are ranges of rows: any number of workers can read them, or one process. What workers can make again, they share in a
+scratch folder of the run, which is removed at the end, and before another start.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import re
-from collections.abc import Callable, Container, Mapping
+import shutil
+from collections.abc import Container, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -22,16 +27,14 @@ from relatum.models.base import Model, Parameters
 from relatum.models.store import read_own_tensors, write_own_tensors
 from relatum.training.checkpoint import best_tag, checked_numbers, load_best, save_best, saved_numbers
 from relatum.training.loop import State
-from relatum.workers.group import Group
-from relatum.workers.messages import packed, unpacked
-from relatum.workers.scratch import mapped_table
-from relatum.workers.shares import Shares
+from relatum.workers.group import Group, Shares, packed, unpacked
 
 _PUBLISHED, _FORMAT, _VERSION = "checkpoint.json", "relatum-checkpoint-parts", 2
 _PART_FORMAT, _PART_VERSION = "relatum-checkpoint-part", 1
 _PART = re.compile(r"checkpoint-(best-)?(refit-)?\d+(-\d+){1,2}of\d+\.safetensors")
 _DICTS = ("parameters", "history", "mean", "best")
 _NUMBERS = ("epoch", "step", "loss", "best_score", "best_epoch", "stale", "done", "refit", "seconds")
+_SCRATCH = ".scratch"
 _PIECE = 1 << 26  # bytes that are gathered at once
 
 
@@ -44,7 +47,15 @@ class _Part(NamedTuple):
 
 def own_part(state: State, model: Model, shares: Shares) -> State:
     """Return a state with the rows of a worker's entities alone, each table in memory of its own."""
-    return _mapped(state, model, lambda table: table[shares.first : shares.last].clone())
+
+    def own(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        return {
+            name: table[shares.first : shares.last].clone() if _has_entities(model, name) else table
+            for name, table in tensors.items()
+        }
+
+    changes: dict[str, Any] = {name: own(getattr(state, name)) for name in _DICTS}
+    return replace(state, **changes)
 
 
 def save_parts(folder: Path, state: State, model: Model, shares: Shares, group: Group) -> None:
@@ -136,15 +147,6 @@ def gathered(parameters: Parameters, model: Model, shares: Shares, group: Group,
     return whole if group.is_first else None
 
 
-def _mapped(state: State, model: Model, change: Callable[[Tensor], Tensor]) -> State:
-    """Return a state with another tensor for each that has a row per entity."""
-    dicts: dict[str, Any] = {
-        part: {name: change(table) if _has_entities(model, name) else table for name, table in getattr(state, part).items()}
-        for part in _DICTS
-    }
-    return State(**dicts, **{name: getattr(state, name) for name in _NUMBERS})
-
-
 def _has_entities(model: Model, name: str) -> bool:
     """Return whether a table, or what the optimizer remembers of it, has a row per entity."""
     return name.partition("/")[0] in model.entity_tables
@@ -199,3 +201,34 @@ def _remove(folder: Path, kept: Container[str | None]) -> None:
     for path in folder.iterdir():
         if _PART.fullmatch(path.name) and path.name not in kept:
             path.unlink()
+
+
+def scratch_folder(run: Path) -> Path:
+    """Return the folder, which is made if it is not there."""
+    folder = run / _SCRATCH
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def remove_scratch(run: Path) -> None:
+    """Remove the folder, and what killed workers may have left in it."""
+    shutil.rmtree(run / _SCRATCH, ignore_errors=True)
+
+
+def stale_scratch(run: Path) -> Path | None:
+    """Return the folder that killed workers have left in a run that nobody trains, if there is one."""
+    return run / _SCRATCH if (run / _SCRATCH).is_dir() else None
+
+
+def mapped_table(path: Path, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
+    """Return a table of zeros in a new file, which the system keeps in memory as far as there is room.
+
+    It begins at a page, so that kernels sum it as they do any other.
+    """
+    size = max(1, math.prod(shape) * dtype.itemsize)
+    path.unlink(missing_ok=True)  # one that is mapped stays as it is
+    with path.open("xb") as file:
+        file.truncate(size)
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, size)  # else a full disk would end the process when rows are written
+    return torch.from_numpy(np.memmap(path, dtype, "r+", shape=shape))

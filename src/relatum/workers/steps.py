@@ -31,10 +31,8 @@ from relatum.models.training_protocols import Gradient
 from relatum.training.optimizer import Optimizer
 from relatum.training.rows import Needs, QuestionRows, Rows, rows_of, with_shared_roles
 from relatum.training.settings import TrainingSettings
-from relatum.workers.group import Group
-from relatum.workers.messages import packed, packed_size, unpacked
-from relatum.workers.scratch import scratch_folder
-from relatum.workers.shares import Shares
+from relatum.workers.group import Group, Shares, packed, packed_size, unpacked
+from relatum.workers.states import scratch_folder
 
 Array = npt.NDArray[Any]
 Result = tuple[float, float, list[Gradient]]

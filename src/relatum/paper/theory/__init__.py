@@ -1,17 +1,14 @@
-"""The paper's theory as code: constructions and certificates that run, and a verdict on every claim (docs/theory.md)."""
+"""The paper's theory as code: constructions and certificates that run; docs/theory.md has the verdict on every claim."""
 
 from relatum.paper.theory.expressivity import Separation, separating_nalp, separating_reale
 from relatum.paper.theory.hype import SelectionFit, fit_selection, separating_hype
 from relatum.paper.theory.translations import Cycle, OneWay, find_cycle, find_one_way, order_residual, residual
-from relatum.paper.theory.verdicts import VERDICTS, Verdict
 
 __all__ = [
-    "VERDICTS",
     "Cycle",
     "OneWay",
     "SelectionFit",
     "Separation",
-    "Verdict",
     "find_cycle",
     "find_one_way",
     "fit_selection",

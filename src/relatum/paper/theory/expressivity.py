@@ -16,6 +16,8 @@ over [role; value] with a relu, a fully connected layer over pairs with a relu, 
 layer. A minimum of indicators is a conjunction, and a sum of conjunctions with one for each true tuple is the ground truth:
 one filter for each (role, value) that is in a true tuple, 1 where it is met and 0 elsewhere; one hidden unit for each true
 tuple, which adds up its own filters.
+
+Of a ground truth, facts are true, and all other tuples over its entities and schema are false; repeated facts count once.
 """
 
 from __future__ import annotations
@@ -28,7 +30,6 @@ import torch
 from torch import Tensor
 
 from relatum.data.hypergraph import Hypergraph
-from relatum.errors import SettingError
 from relatum.models.base import Model, Parameters
 from relatum.models.nalp import NaLP, NaLPSettings
 from relatum.models.reale import ReAlE, ReAlESettings
@@ -69,29 +70,18 @@ def numbered(truth: Hypergraph) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         start += len(block)
 
 
-def separating_reale(truth: Hypergraph, epsilon: float | None = None) -> Separation:
+def separating_reale(truth: Hypergraph) -> Separation:
     """Return ReAlE with parameters whose degree of truth is >= (1 - e) / n for the n true tuples and <= e for all others.
 
     The scale is 1, so that the score is the degree of truth, the mean over windows. K is the least even number that brings
-    e = sigma(-K / 2) below `epsilon`; K > 2 log(n) would already separate, and the paper's bound takes K > 2 log(1 + n^2):
-    22 for 200 true tuples, 56 for a million. K being even, all sums are whole numbers, exact in float32. Only the sigmoid
-    and the mean are rounded, so that in float32 the bounds hold up to a few parts in 10^7 of themselves.
-
-    Args:
-        truth: the true facts; all other tuples over its entities and schema are false. Repeated facts count once.
-        epsilon: what e must be below, at most the paper's 1 / (2 + n^2), which is the default.
+    e = sigma(-K / 2) below the paper's 1 / (2 + n^2); K > 2 log(n) would already separate, and the paper's bound takes
+    K > 2 log(1 + n^2): 22 for 200 true tuples, 56 for a million. K being even, all sums are whole numbers, exact in
+    float32. Only the sigmoid and the mean are rounded, so that in float32 the bounds hold up to a few parts in 10^7 of
+    themselves.
     """
     facts = truth.distinct()
     count = max(1, len(facts))  # a model has at least one window, also if nothing is true
-    most = 1 / (2 + count**2)
-    epsilon = most if epsilon is None else epsilon
-    if not 0 < epsilon <= most:
-        raise SettingError(
-            "setting-out-of-range",
-            f"must be above 0 and at most 1 / (2 + {count}^2) = {most:.3g}, not {epsilon:.3g}",
-            place="epsilon",
-        )
-    half = math.floor(math.log(1 / epsilon - 1)) + 1
+    half = math.floor(math.log(1 + count**2)) + 1
     strength = 2 * half
 
     width = max(truth.schema.arities, default=1)
@@ -118,9 +108,6 @@ def separating_nalp(truth: Hypergraph) -> Separation:
     Entities and roles are unit vectors. Filter (role, value) is relu(1 [role] + 1 [value] - 1), 1 only if both are met.
     Hidden unit t takes the minimum over positions of the sum of its tuple's filters: a position of another relation, or
     with another value, meets none of them, and the minimum is 0. The second half of a pair is not needed, and stays 0.
-
-    Args:
-        truth: the true facts; all other tuples over its entities and schema are false. Repeated facts count once.
     """
     facts = truth.distinct()
     entities, positions = len(truth.entities), sum(relation.arity for relation in truth.schema)

@@ -39,9 +39,6 @@ def separating_hype(truth: Hypergraph) -> Separation:
     With n true tuples and largest arity m, d is m (n + 1), however many entities there are. An entity has n + 1 blocks of m
     cells: a 1 in cell k of block i if it stands at position k of true tuple i, and the last block all 1. The filter of
     position k is as wide as a block and reads its cell k, so that no entity is a zero vector at any position.
-
-    Args:
-        truth: the true facts; all other tuples over its entities and schema are false. Repeated facts count once.
     """
     facts = truth.distinct()
     width, blocks = max(truth.schema.arities, default=1), len(facts) + 1

@@ -14,7 +14,7 @@ and every step stands. RAE ranks by the score of m-TransH, and inherits it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import combinations
@@ -23,7 +23,6 @@ import torch
 from torch import Tensor
 
 from relatum.data.hypergraph import Hypergraph, TupleTable
-from relatum.errors import DataError
 from relatum.models.base import Model, Parameters
 from relatum.models.translations import MTransH
 
@@ -49,26 +48,18 @@ class Cycle:
     positions: tuple[int, int] = (0, 1)
     others: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        if len(self.entities) < 3:
-            raise DataError("bad-expression", f"a cycle takes three entities or more, not {len(self.entities)}")
-        if not 0 <= self.positions[0] < self.positions[1] < 2 + len(self.others):
-            raise DataError(
-                "bad-expression",
-                f"the two positions of a cycle ascend and are below {2 + len(self.others)}, not {self.positions}",
-            )
-
     @property
     def forward(self) -> tuple[Fact, ...]:
         """The tuples (relation, ...) with each entity followed by the next."""
-        following = self.entities[1:] + self.entities[:1]
-        return tuple(self._fact(one, other) for one, other in zip(self.entities, following, strict=True))
+        return tuple(self._fact(one, other) for one, other in self._steps())
 
     @property
     def backward(self) -> tuple[Fact, ...]:
         """The same tuples with the two entities exchanged."""
-        following = self.entities[1:] + self.entities[:1]
-        return tuple(self._fact(other, one) for one, other in zip(self.entities, following, strict=True))
+        return tuple(self._fact(other, one) for one, other in self._steps())
+
+    def _steps(self) -> Iterator[tuple[str, str]]:
+        return zip(self.entities, self.entities[1:] + self.entities[:1], strict=True)
 
     def _fact(self, one: str, other: str) -> Fact:
         names = list(self.others)
@@ -85,14 +76,15 @@ class Cycle:
 
 def residual(model: MTransH, parameters: Parameters, cycle: Cycle) -> float:
     """Return the sum of the scores forward minus that backward: 0, but for rounding, whatever the parameters."""
-    tables = model.encode(parameters)
+    return float(scores(model, parameters, cycle.forward).sum() - scores(model, parameters, cycle.backward).sum())
 
-    def total(facts: Iterable[Fact]) -> Tensor:
-        relations, *columns = zip(*facts, strict=True)
-        ids = torch.tensor(model.schema.names.ids(relations)).long()
-        return model.score(tables, ids, torch.tensor([model.graph.entities.ids(c).tolist() for c in columns])).sum()
 
-    return float(total(cycle.forward) - total(cycle.backward))
+def scores(model: Model, parameters: Parameters, facts: Iterable[Fact]) -> Tensor:
+    """Return the scores of facts (relation, ...) of one arity."""
+    relations, *columns = zip(*facts, strict=True)
+    ids = torch.tensor(model.schema.names.ids(relations)).long()
+    given = torch.tensor([model.graph.entities.ids(column).tolist() for column in columns])
+    return model.score(model.encode(parameters), ids, given)
 
 
 def find_cycle(truth: Hypergraph) -> Cycle | None:
@@ -145,7 +137,4 @@ def find_one_way(truth: Hypergraph) -> OneWay | None:
 
 def order_residual(model: Model, parameters: Parameters, pair: OneWay) -> float:
     """Return the score of the true tuple less that of the false one: 0, but for rounding, for G-MPNN and m-DistMult."""
-    tables = model.encode(parameters)
-    relation = torch.tensor([model.schema.id(pair.true[0])])
-    true, false = (torch.from_numpy(model.graph.entities.ids(fact[1:])).long()[:, None] for fact in (pair.true, pair.false))
-    return float(model.score(tables, relation, true) - model.score(tables, relation, false))
+    return float(scores(model, parameters, [pair.true]) - scores(model, parameters, [pair.false]))
