@@ -22,7 +22,7 @@ from relatum.models.base import Model, Parameters
 from relatum.reasoning.bounds import ComparableScores, PlanValues
 from relatum.reasoning.closed_form import Bound, ClosedForm, Form, closed_form, extended, require_reale
 from relatum.reasoning.explanation import Explanation, explain
-from relatum.reasoning.plan import AndNot, Atom, Exists, Plan, as_atom, plan_of, projected_variables, ranges_of
+from relatum.reasoning.plan import AndNot, Atom, Plan, as_atom, parts_of, plan_of, projected_variables, ranges_of
 from relatum.reasoning.query import Query, QueryAnswer, QueryResult
 from relatum.reasoning.search import Best, best, best_of, evaluate_plan
 from relatum.settings import whole_number
@@ -123,7 +123,7 @@ class Reasoner:
     def plan(self, expression: Expression) -> Plan:
         """Return the plan of an expression, or refuse one that this model cannot evaluate."""
         node = plan_of(expression)
-        if _has_difference(node):
+        if any(isinstance(part, AndNot) for part in parts_of(node)):
             (self._calibrated or self._plain).require_complement()
         return node
 
@@ -208,11 +208,3 @@ def _with_projected(node: Plan, tuples: Tensor) -> Tensor:
     columns = torch.zeros(rows, tuples.shape[1], dtype=torch.int64)
     columns[: len(tuples)] = tuples
     return columns
-
-
-def _has_difference(node: Plan) -> bool:
-    if isinstance(node, Atom):
-        return False
-    if isinstance(node, Exists):
-        return _has_difference(node.part)
-    return isinstance(node, AndNot) or _has_difference(node.left) or _has_difference(node.right)

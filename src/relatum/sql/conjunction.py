@@ -11,16 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relatum.algebra import (
-    Expression,
-    Filter,
-    Join,
-    Product,
-    Project,
-    Rename,
-    SelectConstant,
-    SelectEqual,
-)
+from relatum.algebra import Expression, Filter, Join, Product, Project, Rename, SelectConstant, SelectEqual
 
 _MOST_SOURCES = 64
 
