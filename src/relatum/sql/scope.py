@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from relatum.errors import UnknownNameError
 from relatum.sql.bound import Reference, Source
 from relatum.sql.scan import Refusals, SqlError
-from relatum.sql.tree import ColumnName, Name
+from relatum.sql.syntax import ColumnName, Name
 
 
 def matching(name: Name, known: Iterable[str]) -> list[str]:
@@ -17,6 +17,11 @@ def matching(name: Name, known: Iterable[str]) -> list[str]:
     if name.text in listed:
         return [name.text]
     return [] if name.quoted else [one for one in listed if one.casefold() == name.text.casefold()]
+
+
+def references_of(source: Source) -> list[Reference]:
+    """Return all columns of a table."""
+    return [Reference(source, index) for index in range(len(source.columns))]
 
 
 @dataclass
@@ -46,8 +51,7 @@ class Scope:
     def visible(self, sources: Sequence[Source] | None = None) -> list[Reference]:
         """Return the columns of all or some tables that a bare name can mean, in order."""
         listed = self.sources if sources is None else sources
-        every = (Reference(source, index) for source in listed for index in range(len(source.columns)))
-        return [one for one in every if one not in self.hidden]
+        return [one for source in listed for one in references_of(source) if one not in self.hidden]
 
     def table(self, name: Name) -> Source:
         """Return the table that a name means, here or around."""
@@ -62,7 +66,7 @@ class Scope:
         raise self.refusals.unknown(name.at, "table of this query", name.text, known)
 
     def column(self, wanted: ColumnName) -> Reference:
-        """Return the column that is meant, here or around; refuse one that is not there, or could be several."""
+        """Return the column that is meant, here or around; refuse one that does not exist, or could be several."""
         if wanted.table is not None:
             return self.column_of(self.table(wanted.table), wanted.name, wanted.at)
         scope: Scope | None = self
