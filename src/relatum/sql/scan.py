@@ -127,7 +127,7 @@ _REFUSED = {
 }
 # What marks are refused for.
 _ABSENT_MARKS = {
-    "values are names": "+ / % ^ & | ~ << >> // **",
+    "values are names": "+ / % ^ & | ~",
     "write the value itself": "? : @ $",
     "names are quoted with double quotes": "` [",
     "values are what they were in their table": "::",
