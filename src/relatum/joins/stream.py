@@ -139,18 +139,13 @@ class ByStreams:
         allowed = ranked.entities >= 0
         for name in self._unequal:
             allowed &= ranked.entities != np.array([row[name] for row in rows])[:, None]
-        for number, entities, worth in zip(numbers.tolist(), *self._within(ranked.entities, values, allowed), strict=True):
+        for number, listed, worths, there in zip(numbers.tolist(), ranked.entities, values, allowed, strict=True):
+            entities, worth = listed[there], worths[there]
             better = worth > self._values[entities]
             self._values[entities[better]] = worth[better]
             self._from[entities[better]] = number
             self.listed[entities] = True
         self._rests[numbers], self._answers[numbers] = ranked.rest, answers
-
-    @staticmethod
-    def _within(entities: Ids, values: Float64, allowed: Bool) -> tuple[list[Ids], list[Float64]]:
-        return [row[there] for row, there in zip(entities, allowed, strict=True)], [
-            row[there] for row, there in zip(values, allowed, strict=True)
-        ]
 
     def assigned(self, entity: int) -> Assignment:
         """Return the entities by which an entity has its value, and what led to these."""

@@ -21,7 +21,6 @@ from relatum.sql.bound import (
     Reference,
     Source,
     negated,
-    outputs_of,
 )
 from relatum.sql.catalog import Catalog, CatalogTable
 from relatum.sql.scope import Scope, matching, references_of
@@ -95,7 +94,7 @@ class Binder:
         return inner
 
     def _combined(self, operation: str, left: BoundQuery, right: BoundQuery, at: int) -> BoundSetOperation:
-        lefts, rights = outputs_of(left), outputs_of(right)
+        lefts, rights = left.outputs, right.outputs
         if len(lefts) != len(rights):
             reason = f"{operation.upper()} takes two queries of as many columns, not {len(lefts)} and {len(rights)}"
             raise self._refusals.at(at, reason)
@@ -299,7 +298,7 @@ class Binder:
             return Either(tuple(self._comparison(term, one, True, where, scope) for one, where in listed))
         terms = [self._syntax.term(one) for one in (left.expressions if isinstance(left, exp.Tuple) else [left])]
         found = self.query(query, scope, named)
-        if len(terms) != len(columns := outputs_of(found)):
+        if len(terms) != len(columns := found.outputs):
             raise self._refusals.at(at, f"IN compares {len(terms)} columns with a query of {len(columns)}")
         row: list[Constant | Reference] = []
         for term in terms:

@@ -6,7 +6,7 @@ gives a condition as alternatives, each of which is a plain list of what must ho
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from relatum.algebra import Expression
@@ -112,6 +112,11 @@ class BoundSetOperation:
         """What the columns are called: as on the left."""
         return self.left.names
 
+    @property
+    def outputs(self) -> tuple[Reference, ...]:
+        """The columns of the first SELECT, whose types stand for all."""
+        return self.left.outputs
+
 
 BoundQuery = BoundSelect | BoundSetOperation
 
@@ -198,10 +203,3 @@ def _check(count: int, most: int, budget: Budget) -> None:
     if count > most:
         raise TooManyBranches
     budget.spend(count if count > 1 else 0)
-
-
-def outputs_of(query: BoundQuery) -> Sequence[Reference]:
-    """Return the columns of a query's first SELECT, whose types stand for all."""
-    while isinstance(query, BoundSetOperation):
-        query = query.left
-    return query.outputs

@@ -23,7 +23,6 @@ from relatum.sql.bound import (
     Source,
     TooManyBranches,
     branches,
-    outputs_of,
 )
 from relatum.sql.catalog import Catalog
 from relatum.sql.conjunction import Conjunction, TooManySources
@@ -50,7 +49,7 @@ class Translator:
     def evaluated(self, query: BoundQuery) -> Evaluated:
         """Return a query's expression, or None if it can have no rows, its columns and their types."""
         expression = self.expression(query)
-        types = [one.column_type for one in outputs_of(query)] if expression is None else self._catalog.types_of(expression)
+        types = [one.column_type for one in query.outputs] if expression is None else self._catalog.types_of(expression)
         return expression, query.names, tuple(types)
 
     def expression(self, query: BoundQuery) -> Expression | None:
