@@ -280,12 +280,12 @@ class Binder:
 
     def _called(self, column: Reference, table: CatalogTable, label: Constant, equal: bool) -> BoundCondition:
         """Return that a row is, or is not, one of those that people call so."""
-        key = next(index for index, one in enumerate(table.columns) if one.use == "key")
         try:
             entities = self._catalog.called(label.text, table)
         except RelatumError as error:
             raise self._refusals.of(label.at, error) from None
-        each = tuple(Equality(Reference(column.source, key), entity, True) for entity in entities)
+        key = Reference(column.source, table.key or 0)
+        each = tuple(Equality(key, entity, True) for entity in entities)
         return Either(each) if equal else negated(Either(each))
 
     def _membership(self, node: exp.In, scope: Scope, named: _Named) -> BoundCondition:

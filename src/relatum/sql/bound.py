@@ -11,11 +11,10 @@ from dataclasses import dataclass, field, replace
 
 from relatum.algebra import Expression
 from relatum.data.column_types import ColumnType
+from relatum.errors import DataError
 from relatum.sql.catalog import CatalogTable
 
-
-class TooManyBranches(Exception):  # noqa: N818  # whoever knows the text says where it is
-    """More alternatives than are read."""
+_ALTERNATIVES = "AND, OR, NOT, IN and EXISTS"
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +158,7 @@ class Budget:
         """Take off some, or refuse."""
         self.left -= count
         if self.left < 0:
-            raise TooManyBranches
+            raise DataError("over-limit", f"{_ALTERNATIVES} of this query come to too many alternatives")
 
 
 def negated(condition: BoundCondition) -> BoundCondition:
@@ -201,5 +200,5 @@ def _different(found: Iterable[Branch]) -> list[Branch]:
 
 def _check(count: int, most: int, budget: Budget) -> None:
     if count > most:
-        raise TooManyBranches
+        raise DataError("over-limit", f"{_ALTERNATIVES} of this SELECT come to more than {most} alternatives")
     budget.spend(count if count > 1 else 0)
