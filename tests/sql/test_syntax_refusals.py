@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 import time
 
 import pytest
@@ -340,3 +342,10 @@ def test_what_the_parser_underneath_does_not_know_is_one_error_and_no_line_of_a_
 def test_what_is_no_share_is_no_probability(number: str) -> None:
     with mistake("sql-not-supported"):
         parse_sql(f"SELECT seller FROM sold WHERE probability >= {number}", SHOP)
+
+
+def test_a_missing_sqlglot_is_one_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "relatum.sql.syntax", raising=False)
+    monkeypatch.setitem(sys.modules, "sqlglot", None)
+    with mistake("missing-extra"):
+        importlib.import_module("relatum.sql.syntax")
