@@ -35,13 +35,13 @@ _Named = Mapping[str, Evaluated]
 
 
 @dataclass(frozen=True, slots=True)
-class All:
+class _All:
     """`*`, or `t.*`."""
 
     table: Name | None
 
 
-_Item = ColumnName | Constant | All
+_Item = ColumnName | Constant | _All
 
 
 class Binder:
@@ -200,9 +200,9 @@ class Binder:
             alias, node = self._syntax.name_of(node.args["alias"]).text, node.this
         at, node = self._syntax.offset(node), bare(node)
         if isinstance(node, exp.Star):
-            return All(None), alias, at
+            return _All(None), alias, at
         if isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
-            return All(self._syntax.name_of(node.args["table"])), alias, at
+            return _All(self._syntax.name_of(node.args["table"])), alias, at
         return self._syntax.term(node), alias, at
 
     def _unread(self, select: exp.Select, scope: Scope) -> tuple[tuple[Reference, ...], tuple[str, ...]]:
@@ -210,7 +210,7 @@ class Binder:
             item, _, _ = self._item(node)
             if isinstance(item, ColumnName):
                 scope.column(item)
-            elif isinstance(item, All) and item.table is not None:
+            elif isinstance(item, _All) and item.table is not None:
                 scope.table(item.table)
         return (), ()
 
@@ -218,7 +218,7 @@ class Binder:
         found: dict[str, Reference] = {}
         for node in select.expressions:
             item, alias, at = self._item(node)
-            if isinstance(item, All):
+            if isinstance(item, _All):
                 if alias is not None:
                     raise self._refusals.at(at, "* has no alias")
                 wanted = scope.visible() if item.table is None else references_of(scope.table(item.table))
@@ -232,7 +232,7 @@ class Binder:
                 if one in found.values():
                     raise self._refusals.at(at, f"{one} is selected twice", "name-taken")
                 column = alias or one.source.columns[one.index]
-                if isinstance(item, All) and column in found:
+                if isinstance(item, _All) and column in found:
                     column = str(one)
                 if column in found:
                     reason = f"two columns of the result are called {column!r}: name one with AS"
