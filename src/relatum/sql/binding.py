@@ -231,7 +231,7 @@ class Binder:
             for one in wanted:
                 if one in found.values():
                     raise self._refusals.at(at, f"{one} is selected twice", "name-taken")
-                column = alias or one.source.columns[one.index]
+                column = alias or one.name
                 if isinstance(item, _All) and column in found:
                     column = str(one)
                 if column in found:

@@ -48,8 +48,13 @@ class Reference:
         """What its entities are."""
         return self.source.types[self.index]
 
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.source.columns[self.index]
+
     def __str__(self) -> str:
-        return f"{self.source.name}.{self.source.columns[self.index]}"
+        return f"{self.source.name}.{self.name}"
 
 
 @dataclass(frozen=True, slots=True)

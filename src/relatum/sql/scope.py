@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from relatum.errors import UnknownNameError
@@ -53,51 +53,49 @@ class Scope:
         listed = self.sources if sources is None else sources
         return [one for source in listed for one in references_of(source) if one not in self.hidden]
 
+    def reachable(self) -> Iterator[Scope]:
+        """Yield this and those around that can be named, the nearest first."""
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = None if scope.is_closed else scope.parent
+
     def table(self, name: Name) -> Source:
         """Return the table that a name means, here or around."""
-        scope: Scope | None = self
         known = []
-        while scope is not None:
-            found = matching(name, [one.name for one in scope.sources])
-            if found:
+        for scope in self.reachable():
+            if found := matching(name, [one.name for one in scope.sources]):
                 return next(one for one in scope.sources if one.name == found[0])
             known += [one.name for one in scope.sources]
-            scope = None if scope.is_closed else scope.parent
         raise self.refusals.unknown(name.at, "table of this query", name.text, known)
 
     def column(self, wanted: ColumnName) -> Reference:
         """Return the column that is meant, here or around; refuse one that does not exist, or could be several."""
         if wanted.table is not None:
             return self.column_of(self.table(wanted.table), wanted.name, wanted.at)
-        scope: Scope | None = self
         known: list[str] = []
-        while scope is not None:
+        for scope in self.reachable():
             found = scope.named(wanted.name)
             if len(found) > 1:
-                raise self.refusals.at(
-                    wanted.at, f"{wanted.name.text} could be {' or '.join(map(str, found))}: write which", "ambiguous-column"
-                )
+                reason = f"{wanted.name.text} could be {' or '.join(map(str, found))}: write which"
+                raise self.refusals.at(wanted.at, reason, "ambiguous-column")
             if found:
                 return found[0]
-            known += [one.source.columns[one.index] for one in scope.visible()]
-            scope = None if scope.is_closed else scope.parent
+            known += [one.name for one in scope.visible()]
         raise self._unknown(wanted, known)
 
     def named(self, name: Name, sources: Sequence[Source] | None = None) -> list[Reference]:
         """Return the columns of all or some tables that a bare name means."""
         seen = self.visible(sources)
-        names = matching(name, (one.source.columns[one.index] for one in seen))
-        return [one for one in seen if one.source.columns[one.index] in names]
+        names = matching(name, (one.name for one in seen))
+        return [one for one in seen if one.name in names]
 
     def column_of(self, source: Source, name: Name, at: int) -> Reference:
         """Return a column of a table."""
         found = matching(name, source.columns)
         if len(found) > 1:
-            raise self.refusals.at(
-                at,
-                f"{name.text} could be {' or '.join(found)} of {source.name}: write it in double quotes",
-                "ambiguous-column",
-            )
+            reason = f"{name.text} could be {' or '.join(found)} of {source.name}: write it in double quotes"
+            raise self.refusals.at(at, reason, "ambiguous-column")
         if not found:
             raise self.refusals.unknown(at, f"column of {source.name}", name.text, source.columns)
         return Reference(source, source.columns.index(found[0]))
