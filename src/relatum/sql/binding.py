@@ -145,8 +145,10 @@ class Binder:
         for listed in (named, (*tables, *views)):
             found = matching(name, listed)
             if len(found) > 1:
-                reason = f"{name.text} could be {' or '.join(found)}: write it in double quotes"
-                raise self._refusals.at(name.at, reason, "ambiguous-column")
+                several = " or ".join(found)
+                raise self._refusals.at(
+                    name.at, f"{name.text} could be {several}: write it in double quotes", "ambiguous-column"
+                )
             if not found:
                 continue
             called = alias or found[0]

@@ -77,8 +77,8 @@ class Scope:
         for scope in self.reachable():
             found = scope.named(wanted.name)
             if len(found) > 1:
-                reason = f"{wanted.name.text} could be {' or '.join(map(str, found))}: write which"
-                raise self.refusals.at(wanted.at, reason, "ambiguous-column")
+                several = " or ".join(map(str, found))
+                raise self.refusals.at(wanted.at, f"{wanted.name.text} could be {several}: write which", "ambiguous-column")
             if found:
                 return found[0]
             known += [one.name for one in scope.visible()]
@@ -94,8 +94,8 @@ class Scope:
         """Return a column of a table."""
         found = matching(name, source.columns)
         if len(found) > 1:
-            reason = f"{name.text} could be {' or '.join(found)} of {source.name}: write it in double quotes"
-            raise self.refusals.at(at, reason, "ambiguous-column")
+            several = f"{' or '.join(found)} of {source.name}"
+            raise self.refusals.at(at, f"{name.text} could be {several}: write it in double quotes", "ambiguous-column")
         if not found:
             raise self.refusals.unknown(at, f"column of {source.name}", name.text, source.columns)
         return Reference(source, source.columns.index(found[0]))

@@ -256,8 +256,8 @@ class Syntax:
             inner = bare(part.this) if isinstance(part, exp.Not) else part
             if _is_known(inner):
                 if self.known is (part is not inner):
-                    reason = "no row can be: known and not known at once"
-                    raise self.refusals.at(self.offset(part), reason, "nothing-can-match")
+                    at = self.offset(part)
+                    raise self.refusals.at(at, "no row can be: known and not known at once", "nothing-can-match")
                 self.known = part is inner
             elif type(part) in _RANGES and _range(part)[0] == "probability":
                 self.least = max(self._least(part), self.least or 0.0)
