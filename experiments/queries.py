@@ -25,7 +25,7 @@ import torch
 import relatum
 from relatum import __version__
 from relatum.files import atomic_file
-from relatum.joins.facts import FactTruths
+from relatum.joins.truths import FactTruths
 from relatum.kernels.parallel import threads
 from relatum.querysets import load_queries
 from relatum.runs.join_truths import CAP, RunTruths

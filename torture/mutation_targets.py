@@ -16,7 +16,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "data/known_answers": ("data/test_known_answers",),
         "data/answer_index": ("data/test_answer_index", "data/test_known_answers"),
         "reasoning/closed_form": ("reasoning/test_closed_form_parameters", "reasoning/test_closed_form"),
-        "reasoning/bounds": ("reasoning/test_bounds_of_sums", "reasoning/test_bounds_of_plans", "reasoning/test_bounds"),
+        "reasoning/bounds": ("reasoning/test_bounds_of_sums", "reasoning/test_bounds_of_plans"),
         "algebra/evaluation": ("algebra/test_evaluation", "algebra/test_evaluation_work"),
         "training/checkpoint": ("training/test_checkpoint_files",),
         "files": ("test_files", "test_files_json", "test_files_synced", "test_files_left_behind"),

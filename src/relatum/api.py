@@ -23,8 +23,8 @@ from relatum.evidence.selection import SUMMARY_COLUMNS, RuleSummary, summaries
 from relatum.files import require_empty
 from relatum.inference.calibration import Reliability
 from relatum.progress import announce
-from relatum.reasoning.explanation import Explanation
 from relatum.reasoning.query import Query, QueryAnswer
+from relatum.reasoning.reasoner import Explanation
 from relatum.records import Records
 from relatum.report.page import write_report
 from relatum.rules import Rule, estimate_observed_share, mine_rules

@@ -11,7 +11,6 @@ import pytest
 from relatum import Hypergraph, RelationSchema, Schema
 from relatum.algebra import Expression, Relation, datalog, evaluate, parse, parse_datalog
 from relatum.errors import DataError, RelatumError
-from support.mistakes import mistake
 from support.random_expressions import ODD_NAMES, random_expression, random_graph, random_schema
 
 SCHEMA = Schema(
@@ -173,38 +172,26 @@ def test_rules_written_by_hand(text: str, expected: set[tuple[str, ...]]) -> Non
     ("text", "column", "reason"),
     [
         ("", 1, "expected a relation"),
-        ("t(X)", 5, "expected '<-'"),
-        ("t(X) <-", 8, "expected a relation"),
         ("t() <- person(X)", 3, "expected a variable or an entity"),
         ("t(X) <- persn(X)", 9, "unknown relation 'persn'; did you mean 'person'"),
         ("t(X) <- knows(X)", 9, "'knows' takes 2 terms, not 1"),
         ("t(X) <- person(X) knows(X, Y)", 19, "expected ',' before another condition"),
-        ("t(X) <- person(X, ", 19, "expected a variable or an entity"),
         ("t(X) <- person(X", 17, "expected ',' or ')'"),
         ('t(X) <- knows(X, "a', 18, "this quote is never closed"),
         ("t(X, Y) <- person(X)", 6, "must also be in a condition without 'not'"),
         ("t(X) <- person(X), not knows(X, Y)", 33, "must also be in a condition without 'not'"),
-        ("t(X) <- not person(X)", 3, "must also be in a condition without 'not'"),
-        ("t(X, X) <- person(X)", 6, "distinct variables"),
         ("t(drew) <- person(drew)", 3, "distinct variables"),
-        ("t(_) <- person(_)", 3, "distinct variables"),
         ("t(X) <- knows(X, New York)", 18, "put the name of an entity in quotes"),
         ('t(X) <- knows(X, "")', 18, "empty name"),
         ("t(X) <- likes to(X, Y)", 9, "put in quotes"),
-        ("not t(X) <- person(X)", 1, "put in quotes"),
         ("t(X) <- t(X)", 9, "rules cannot be recursive"),
-        ("t(X) <- u(X). u(X) <- person(X)", 9, "rules cannot be recursive"),
-        ("person(X) <- person(X)", 14, "rules cannot be recursive"),
-        ("t(X) <- X = drew", 3, "must also be in a condition without 'not', = or !="),
         ("t(X) <- person(X), X != Y", 20, "must also be in a condition without 'not', = or !="),
-        ("t(X) <- person(X), X != _", 20, "must also be in a condition without 'not', = or !="),
         ("t(X) <- person(X), not X = drew", 24, "a comparison is negated by !="),
         ("t(X) <- person(X), drew = alex", 20, "a comparison needs a variable"),
-        ("t(X) <- person(X), X =", 23, "expected a variable or an entity"),
         ("t(X) <- person(X), X != . u(X) <- person(X)", 25, "expected a variable or an entity"),
         ("t(X) <- person(X), != drew", 20, "expected a name before '!='"),
-        ("t(X) <- person(X), X = Drew Lee", 24, "put the name of an entity in quotes"),
         ("t(X) <- person(X). t(X, Y) <- knows(X, Y)", 20, "'t' takes 1 terms, not 2"),
+        ("t(X) <- person(X)\n  t(X) <- nobody(X)", 11, "line 2, column 11: unknown relation 'nobody'"),
     ],
 )
 def test_mistakes_point_at_the_column(text: str, column: int, reason: str) -> None:
@@ -212,16 +199,6 @@ def test_mistakes_point_at_the_column(text: str, column: int, reason: str) -> No
         parse_datalog(text, SCHEMA)
     assert f"column {column}: " in str(caught.value)
     assert reason in str(caught.value)
-
-
-def test_mistakes_in_several_lines_point_at_the_line() -> None:
-    with mistake("unknown-name"):
-        parse_datalog("t(X) <- person(X)\n  t(X) <- nobody(X)", SCHEMA)
-
-
-def test_a_head_needs_a_name() -> None:
-    with mistake("unusable-name"):
-        datalog(Relation(SCHEMA["person"]), "")
 
 
 def test_depth_is_no_problem() -> None:
@@ -245,26 +222,9 @@ def test_what_is_shared_is_written_once() -> None:
 def test_broken_rules_are_errors_and_never_tracebacks(seed: int, count: Callable[[int, int], int]) -> None:
     chance = random.Random(seed)
     pieces = [
-        "t(X)",
-        "<-",
-        "person(X)",
-        "knows(X, Y)",
-        "not ",
-        ",",
-        "(",
-        ")",
-        '"',
-        "_",
-        ".",
-        "\n",
-        "X",
-        "drew",
-        "\\",
-        "=",
-        "!=",
-        "X != drew",
-        "é",
-    ]
+        "t(X)", "<-", "person(X)", "knows(X, Y)", "not ", ",", "(", ")", '"', "_", ".", "\n", "X", "drew", "\\", "=", "!=",
+        "X != drew", "é",
+    ]  # fmt: skip
     good = "t1(X, Y) <- sold(X, Y, coffee), X != Y, not knows(Y, X), Y = drew\nt(X) <- t1(X, _), person(X)"
     for _ in range(count(300, 5000)):
         if chance.random() < 0.5:

@@ -15,7 +15,6 @@ from relatum.algebra import (
     Expression,
     Filter,
     Join,
-    Product,
     Project,
     Relation,
     Rename,
@@ -73,9 +72,7 @@ def test_arity_roles_and_depth(expression: Expression, arity: int, roles: tuple[
     [
         (lambda: sold.permute(1, 0), "permute names all 3 positions of sold(seller, buyer, item), not 2"),
         (lambda: sold.permute(1, 1, 0), "permute names position 1 of sold(seller, buyer, item) twice"),
-        (lambda: sold.permute("buyer", 1, 2), "permute names position 1 of sold(seller, buyer, item) twice"),
         (lambda: sold.permute(1, 0, 3), "sold(seller, buyer, item) has positions 0 to 2, not 3"),
-        (lambda: knows.permute(1, 0, 2), "knows/2 has positions 0 to 1, not 2"),
         (lambda: sold.project(), "project keeps at least one of the 3 columns of sold(seller, buyer, item)"),
         (lambda: sold.project(0, 0), "project names position 0 of sold(seller, buyer, item) twice"),
         (lambda: sold.project(-1), "has positions 0 to 2, not -1"),
@@ -84,22 +81,13 @@ def test_arity_roles_and_depth(expression: Expression, arity: int, roles: tuple[
         (lambda: knows.project("seller"), "the positions of knows/2 have no roles"),
         (lambda: (sold | sold.permute(1, 0, 2)).project("item"), "the positions of union/3 have no roles"),
         (lambda: sold.select_equal(1, 1), "select_equal names position 1 of sold(seller, buyer, item) twice"),
-        (lambda: sold.select_equal(0, 3), "has positions 0 to 2, not 3"),
         (lambda: sold.select("item", ""), "empty name"),
-        (lambda: sold.select("item", "a\tb"), "contains a tab"),
         (lambda: SelectConstant(sold, 0, 7), "select takes the name of an entity, not 7"),  # type: ignore[arg-type]
         (lambda: person.select(0, "drew"), "select drops the column it selects by, and person/1 has no other"),
-        (
-            lambda: sold | knows,
-            "union takes two relations of one arity, not sold(seller, buyer, item) of arity 3 and",
-        ),
-        (
-            lambda: knows - person,
-            "difference takes two relations of one arity, not knows/2 of arity 2 and person/1",
-        ),
+        (lambda: sold | knows, "union takes two relations of one arity, not sold(seller, buyer, item) of arity 3 and"),
+        (lambda: knows - person, "difference takes two relations of one arity, not knows/2 of arity 2 and person/1"),
         (lambda: knows & person, "intersection takes two relations of one arity, not knows/2 of arity 2 and person/1"),
         (lambda: sold.filter("item", ""), "filter takes the name of an entity, but: empty name"),
-        (lambda: sold.filter(3, "drew"), "has positions 0 to 2, not 3"),
         (lambda: Filter(sold, 0, 3), "has positions 0 to 2, not 3"),
         (lambda: Filter(sold, 0, None), "filter takes the name of an entity, not None"),  # type: ignore[arg-type]
         (lambda: sold.filter_equal("seller", "byer"), "unknown role of sold 'byer'; did you mean 'buyer'?"),
@@ -108,7 +96,6 @@ def test_arity_roles_and_depth(expression: Expression, arity: int, roles: tuple[
         (lambda: Join(knows, knows, ((0, 0), (1, 0))), "join names position 0 of knows/2 twice"),
         (lambda: Relation("sold"), "a relation takes a RelationSchema, not 'sold'"),  # type: ignore[arg-type]
         (lambda: Union(knows, "knows"), "union takes expressions, not 'knows'"),  # type: ignore[arg-type]
-        (lambda: Product(None, knows), "product takes expressions, not None"),  # type: ignore[arg-type]
         (lambda: Rename(knows.schema, (1, 0)), "permute takes expressions, not"),  # type: ignore[arg-type]
     ],
 )

@@ -92,6 +92,8 @@ def test_what_is_written_is_read_back(seed: int, count: Callable[[int, int], int
         assert "\n" not in str(expression)
         assert parse(str(expression), schema) == expression
         assert parse(expression.text(roles=True), schema) == expression
+        plain = Schema(RelationSchema(relation.name, relation.arity) for relation in schema)
+        assert str(parse(str(expression), plain)) == str(expression)
 
 
 def test_roles_are_written_for_people_where_they_are_known() -> None:
@@ -113,56 +115,28 @@ def test_any_name_is_read_back(relation: RelationSchema, entity: str) -> None:
     assert parse(selected.text(roles=True), Schema([relation])) == selected
 
 
-def test_a_schema_without_roles_reads_the_same_line() -> None:
-    plain = Schema(RelationSchema(relation.name, relation.arity) for relation in SCHEMA)
-    expression = sold.select("item", "coffee").project("buyer")
-    assert str(parse(str(expression), plain)) == str(expression)
-
-
 @pytest.mark.parametrize(
     ("text", "column", "reason"),
     [
         ("", 1, "expected a relation or an operation"),
-        ("solt", 1, "unknown relation 'solt'; did you mean 'sold'?"),
         ("project[0](solt)", 12, "unknown relation 'solt'; did you mean 'sold'?"),
-        ("projct[0](sold)", 1, "unknown operation 'projct'; did you mean 'project' or 'product'?"),
         ("sold(drew, ?, book)", 1, "unknown operation 'sold'"),
         ("project[0, sellr](sold)", 12, "unknown role of sold 'sellr'; did you mean 'seller'?"),
-        ("project[seller](knows)", 9, "have no roles"),
-        ("project[0, 7](sold)", 12, "has positions 0 to 2, not 7"),
-        ("project[-1](sold)", 9, "unknown role of sold '-1'"),
-        ("project[0, 0](sold)", 1, "names position 0 of sold(seller, buyer, item) twice"),
         ("project[](sold)", 1, "project keeps at least one of the 3 columns"),
-        ("project(sold)", 1, "project keeps at least one of the 3 columns"),
-        ("permute[1, 0](sold)", 1, "permute names all 3 positions of sold(seller, buyer, item), not 2"),
         ("project[0 = 1](sold)", 1, "project is written project[0, 2](a)"),
         ("select[0](sold)", 1, "select is written select[2 = coffee](a)"),
-        ("select[0 = a, 1 = b](sold)", 1, "select is written select[2 = coffee](a)"),
         ("select_equal[0](sold)", 1, "select_equal is written select_equal[0, 1](a)"),
-        ("select_equal[1, 1](sold)", 1, "names position 1 of sold(seller, buyer, item) twice"),
-        ("select[0 = drew](person)", 1, "person/1 has no other"),
         ('select[0 = ""](sold)', 1, "empty name"),
-        ("select[item != coffee](sold)", 1, "select is written select[2 = coffee](a)"),
         ("join[0 != 1](sold, sold)", 1, "join is written"),
         ("filter(sold)", 1, "filter is written filter[2 = coffee](a) or filter[2 != coffee](a)"),
-        ("filter[0](sold)", 1, "filter is written"),
-        ("filter[0 = a, 1 = b](sold)", 1, "filter is written"),
         ("filter[!= a](sold)", 8, "expected a name before '!='"),
-        ("filter[sellr != a](sold)", 8, "unknown role of sold 'sellr'; did you mean 'seller'?"),
         ("filter_equal[0 = 1](sold)", 1, "filter_equal is written filter_equal[0, 1](a)"),
-        ("intersection(knows, person)", 1, "intersection takes two relations of one arity"),
         ("union[0](knows, union)", 1, "union is written union(a, b)"),
-        (
-            "union(knows, select[0 = drew](knows))",
-            1,
-            "of one arity, not knows/2 of arity 2 and select/1 of arity 1",
-        ),
+        ("union(knows, select[0 = drew](knows))", 1, "of one arity, not knows/2 of arity 2 and select/1 of arity 1"),
         ("union(knows)", 12, "expected ','"),
         ("permute[1, 0](knows, knows)", 20, "expected ')'"),
-        ("union(knows, union", 19, "expected ')'"),
         ("join(knows, knows)", 1, "join is written join[0 = 1, 2 = 0](a, b)"),
         ("join[0 = 2](knows, knows)", 10, "has positions 0 to 1, not 2"),
-        ("join[0 = 0, 1 = 0](knows, knows)", 1, "join names position 0 of knows/2 twice"),
         ("select[0 = (sold)", 12, "expected a name"),
         ("select[0 = drew(sold)", 16, "expected ',' or ']'"),
         ("select[0 = drew]sold", 17, "expected '('"),
@@ -186,6 +160,7 @@ def test_depth_is_no_problem() -> None:
     for _ in range(5000):
         expression = expression.permute(1, 0)
     assert parse(str(expression), SCHEMA) == expression
+    assert str(expression).count("permute[1, 0](") == 5000  # and no more than its length
     with mistake("syntax"):
         parse("permute[1,0](" * 10_000, SCHEMA)
 
@@ -219,8 +194,3 @@ def check_read_or_refused(text: str) -> None:
         assert parse(str(read), SCHEMA) == read
         return
     assert re.search(r", (line \d+, )?column \d+: ", refusal)
-
-
-def test_the_text_of_a_deep_expression_takes_no_more_than_its_length() -> None:
-    deep = parse("permute[1, 0](" * 20_000 + "knows" + ")" * 20_000, Schema([knows.schema]))
-    assert str(deep).count("permute[1, 0](") == 20_000

@@ -105,12 +105,3 @@ def test_what_cannot_hold_has_no_answers_and_too_many_alternatives_are_refused()
         many = many.join(either, {1: 0}).project(0, 2)
     with mistake("too-many-alternatives"):
         best_answers(many, truths, 3)
-
-
-def test_answers_below_the_least_value_are_not_looked_for() -> None:
-    truths = random_truths(random.Random(3))
-    pair = RELATIONS[1].join(RELATIONS[2], {1: 0}).project(0, 2)
-    every = best_answers(pair, truths, 100).answers
-    some = best_answers(pair, truths, 100, least=0.3).answers
-    assert [one.entities for one in some] == [one.entities for one in every if one.value >= 0.3]
-    assert 0 < len(some) < len(every)

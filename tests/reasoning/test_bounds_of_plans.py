@@ -83,6 +83,16 @@ def test_with_a_calibration_they_are_its_logits_and_a_tiny_rest() -> None:
     assert calibrated.probability(np.array([0.0, 2.0])) == pytest.approx([0.5, 1 / (1 + np.exp(-2))])
 
 
+@pytest.mark.parametrize("slope", [0.0, 0.5, 40.0])
+def test_scores_of_equal_probability_keep_their_order(slope: float) -> None:
+    model, _ = model_of()
+    flat = Calibration(np.full(3, slope), np.zeros(3), np.array([-9.0, 9.0]), np.array([1.0, 1.0]))
+    scores = np.linspace(0, model.scale, 1000, dtype=np.float32).astype(np.float64)
+    logits = ComparableScores(model, flat).logits(0, scores)
+    assert (np.diff(logits) > 0).all()
+    np.testing.assert_allclose(ComparableScores(model, flat).probability(logits), flat.probability(0, scores), rtol=1e-6)
+
+
 def test_only_degrees_of_exp_have_no_complement() -> None:
     for sigma, calibration in (("sigmoid", None), ("tanh", None), ("sigmoid", CALIBRATION), ("exp", CALIBRATION)):
         ComparableScores(model_of(sigma)[0], calibration).require_complement()
@@ -105,14 +115,7 @@ def test_a_variable_has_the_candidates_of_its_range_or_all() -> None:
 
 @pytest.mark.parametrize(
     "atom",
-    [
-        Atom(R, (0, 1, 2)),
-        Atom(R, (0, 1, 0)),
-        Atom(R, (2, 2, 1)),
-        Atom(R, (0, "b", 1)),
-        Atom(R, ("a", "b", 0)),
-        Atom(S, (3, 3)),
-    ],
+    [*(Atom(R, terms) for terms in [(0, 1, 2), (0, 1, 0), (2, 2, 1), (0, "b", 1), ("a", "b", 0)]), Atom(S, (3, 3))],
 )
 def test_what_is_stored_are_the_facts_that_agree(atom: Atom) -> None:
     rows = [fact[1:] for fact in GRAPH if fact[0] == atom.expression.name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import numpy as np
+import pytest
 import torch
 
 from relatum import Hypergraph, KnownAnswers, RelationSchema, Schema
@@ -52,39 +53,27 @@ def test_the_stored_relations_score_as_before() -> None:
     assert torch.equal(before, wider.score(wider.encode(more), relations, columns))
 
 
-def test_facts_of_a_renaming_rank_as_those_of_its_source() -> None:
+@pytest.mark.parametrize("selected", [False, True])
+def test_facts_of_renamings_and_selections_rank_as_those_of_their_source(selected: bool) -> None:
     for seed in range(10):
         model, parameters, source = made(seed)
         chance = np.random.default_rng(seed)
-        order = tuple(random.Random(seed).sample(range(4), 4))
-        columns, known = chance.integers(0, ENTITIES, (4, 30)), chance.integers(0, ENTITIES, (4, 500))
-        wider, more = derived(model, parameters, source.permute(*order))
+        columns, known = chance.integers(0, ENTITIES, (4, 30)), chance.integers(0, ENTITIES, (4, 2000))
+        order = [0, 1, 3] if selected else random.Random(seed).sample(range(4), 4)
+        if selected:
+            columns[2], known[2, ::2] = 7, 7
+        fitting = known[:, known[2] == 7] if selected else known
+        expression = source.select(2, "e07") if selected else source.permute(*order)
+        wider, more = derived(model, parameters, expression)
         theirs = ranks_of(model, parameters, "s", columns, known)
-        mine = ranks_of(wider, more, "t", columns[list(order)], known[list(order)])
+        mine = ranks_of(wider, more, "t", columns[order], fitting[order])
         # Facts are asked about in the order in which each graph sorts them.
-        their_order, my_order = np.lexsort(columns[::-1]), np.lexsort(columns[list(order)][::-1])
+        their_order, my_order = np.lexsort(columns[::-1]), np.lexsort(columns[order][::-1])
         for position, place in enumerate(order):
-            found = np.empty(30)
-            wanted = np.empty(30)
+            found, wanted = np.empty(30), np.empty(30)
             found[my_order] = mine.where(mine.position == position).realistic
             wanted[their_order] = theirs.where(theirs.position == place).realistic
             np.testing.assert_array_equal(found, wanted)
-
-
-def test_facts_of_a_selection_rank_as_those_of_its_source() -> None:
-    for seed in range(10):
-        model, parameters, source = made(seed)
-        chance = np.random.default_rng(seed)
-        columns, known = chance.integers(0, ENTITIES, (4, 30)), chance.integers(0, ENTITIES, (4, 5000))
-        columns[2], known[2, ::2] = 7, 7
-        wider, more = derived(model, parameters, source.select(2, "e07"))
-        theirs = ranks_of(model, parameters, "s", columns, known)
-        kept = [0, 1, 3]
-        mine = ranks_of(wider, more, "t", columns[kept], known[kept][:, known[2] == 7])
-        for position, place in enumerate(kept):
-            np.testing.assert_array_equal(
-                mine.where(mine.position == position).realistic, theirs.where(theirs.position == place).realistic
-            )
 
 
 def test_several_derived_relations_stand_beside_each_other() -> None:

@@ -9,8 +9,7 @@ from relatum import Hypergraph, RelationSchema
 from relatum.algebra import Relation
 from relatum.models.base import Parameters
 from relatum.models.reale import ReAlE, ReAlESettings
-from relatum.reasoning.closed_form import Form, closed_form, closed_forms, complement, extended, require_reale
-from support.mistakes import mistake
+from relatum.reasoning.closed_form import Form, closed_form, closed_forms, complement, extended
 
 GRAPH = Hypergraph.of([("r", *"abc"), ("s", *"abc")], [RelationSchema("r", 3), RelationSchema("s", 3)])
 R, S = Relation(GRAPH.schema["r"]), Relation(GRAPH.schema["s"])
@@ -119,21 +118,6 @@ def test_every_part_has_its_form() -> None:
     for part in found:
         alone = closed_form(part, model, tables)
         same(found[part].form, alone.form.weights, alone.form.bias)
-
-
-def test_reasons_name_the_operation() -> None:
-    model, tables = model_of(sigma="exp")
-    with mistake("no-closed-form"):
-        closed_form(R - S, model, tables)
-    with mistake("no-closed-form"):
-        complement(R, model, tables)
-    model, tables = model_of(entity_map="none")
-    for expression in (R.project(0), R | S, R - S):
-        with mistake("no-closed-form"):
-            closed_form(expression, model, tables)
-    assert require_reale(model) is model
-    with mistake("no-closed-form"):
-        closed_form(R * S, model, tables)
 
 
 def test_further_relations_follow_those_that_are_there() -> None:

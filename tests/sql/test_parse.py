@@ -13,7 +13,7 @@ import pytest
 
 from relatum import Hypergraph, RelationSchema
 from relatum.algebra import Expression, evaluate, parse
-from relatum.sql.catalog import Catalog, catalog_of
+from relatum.sql.catalog import catalog_of
 from relatum.sql.parse import Statement, parse_sql
 from relatum.sql.scan import SqlError
 from support.mistakes import mistake
@@ -202,8 +202,3 @@ def test_as_many_alternatives_are_read_as_the_document_says() -> None:
     assert len(rows(few, graph)) == 64
     with mistake("over-limit"):
         parse_sql(f'SELECT position_0 FROM "all" WHERE position_0 IN ({", ".join(listed)})', catalog)
-
-
-def test_the_catalog_can_be_built_by_hand() -> None:
-    assert isinstance(CATALOG, Catalog)
-    assert list(CATALOG.tables) == list(GRAPH.schema.names)

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import random
-from functools import singledispatch
 
 import numpy as np
 import torch
 
 from relatum import Hypergraph
-from relatum.algebra import (
-    Difference,
-    Expression,
-    Project,
-    Relation,
-    Rename,
-    SelectConstant,
-    SelectEqual,
-    Union,
-)
+from relatum.algebra import Expression
+from relatum.algebra import expression as nodes
 from relatum.arrays import Float64
 from relatum.models.base import Parameters
 from relatum.models.reale import ReAlE, ReAlESettings
@@ -47,55 +38,29 @@ def random_model(
     return model, model.encode(parameters)
 
 
-@singledispatch
 def degrees(expression: Expression, model: ReAlE, tables: Parameters) -> Degrees:
     """Return the degree of truth of every tuple, straight from the meaning of each operation."""
+    if isinstance(expression, nodes.Relation):
+        number = model.schema.id(expression.name)
+        first = int(model.position_rows(torch.tensor(number), 0))
+        return form_degrees(tables["relations"][first : first + expression.arity], tables["bias"][number], model, tables)
+    left, *others = (degrees(child, model, tables) for child in expression.children)
+    match expression:
+        case nodes.Rename(_, permutation):
+            return left.transpose(permutation)
+        case nodes.Project(_, positions):
+            remaining = sorted(positions)
+            kept = left.max(axis=tuple(axis for axis in range(left.ndim) if axis not in positions))
+            return kept.transpose([remaining.index(position) for position in positions])
+        case nodes.SelectEqual(_, dropped, kept):
+            return np.moveaxis(np.diagonal(left, axis1=dropped, axis2=kept), -1, kept - (kept > dropped))
+        case nodes.SelectConstant(_, dropped, entity):
+            return left.take(model.graph.entities.id(entity), axis=dropped)
+        case nodes.Union():
+            return np.maximum(left, others[0])
+        case nodes.Difference():
+            return np.minimum(left, 1 - others[0] if model.settings.sigma == "sigmoid" else -others[0])
     raise TypeError(expression)
-
-
-@degrees.register
-def _(expression: Relation, model: ReAlE, tables: Parameters) -> Degrees:
-    number = model.schema.id(expression.name)
-    first = int(model.position_rows(torch.tensor(number), 0))
-    return form_degrees(tables["relations"][first : first + expression.arity], tables["bias"][number], model, tables)
-
-
-@degrees.register
-def _(expression: Rename, model: ReAlE, tables: Parameters) -> Degrees:
-    return degrees(expression.child, model, tables).transpose(expression.permutation)
-
-
-@degrees.register
-def _(expression: Project, model: ReAlE, tables: Parameters) -> Degrees:
-    child = degrees(expression.child, model, tables)
-    dropped = tuple(axis for axis in range(child.ndim) if axis not in expression.positions)
-    remaining = sorted(expression.positions)
-    return child.max(axis=dropped).transpose([remaining.index(position) for position in expression.positions])
-
-
-@degrees.register
-def _(expression: SelectEqual, model: ReAlE, tables: Parameters) -> Degrees:
-    child = degrees(expression.child, model, tables)
-    kept = expression.kept - (expression.kept > expression.dropped)
-    return np.moveaxis(np.diagonal(child, axis1=expression.dropped, axis2=expression.kept), -1, kept)
-
-
-@degrees.register
-def _(expression: SelectConstant, model: ReAlE, tables: Parameters) -> Degrees:
-    entity = model.graph.entities.id(expression.entity)
-    return degrees(expression.child, model, tables).take(entity, axis=expression.dropped)
-
-
-@degrees.register
-def _(expression: Union, model: ReAlE, tables: Parameters) -> Degrees:
-    return np.maximum(degrees(expression.left, model, tables), degrees(expression.right, model, tables))
-
-
-@degrees.register
-def _(expression: Difference, model: ReAlE, tables: Parameters) -> Degrees:
-    right = degrees(expression.right, model, tables)
-    complement = 1 - right if model.settings.sigma == "sigmoid" else -right
-    return np.minimum(degrees(expression.left, model, tables), complement)
 
 
 def form_degrees(weights: torch.Tensor, bias: torch.Tensor, model: ReAlE, tables: Parameters) -> Degrees:

@@ -4,23 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from functools import singledispatch
 
 from relatum import Hypergraph, RelationSchema, Schema
-from relatum.algebra import (
-    Difference,
-    Expression,
-    Filter,
-    Intersection,
-    Join,
-    Product,
-    Project,
-    Relation,
-    Rename,
-    SelectConstant,
-    SelectEqual,
-    Union,
-)
+from relatum.algebra import Expression, Relation
+from relatum.algebra import expression as nodes
 
 Tuples = set[tuple[str, ...]]
 MOST_COLUMNS = 6
@@ -98,7 +85,7 @@ def _set_operation(chance: random.Random, pool: Sequence[Expression], entities: 
     left, right = _pick(chance, pool), chance.choice(pool)
     arity = min(left.arity, right.arity)
     left, right = (one if one.arity == arity else one.project(*range(arity)) for one in (left, right))
-    return chance.choice([Union, Difference])(left, right)
+    return chance.choice([nodes.Union, nodes.Difference])(left, right)
 
 
 def _product(chance: random.Random, pool: Sequence[Expression], entities: Sequence[str]) -> Expression:
@@ -112,13 +99,13 @@ def _join(chance: random.Random, pool: Sequence[Expression], entities: Sequence[
     if left.arity + right.arity - count > MOST_COLUMNS:
         return left
     rights = chance.sample(range(right.arity), count)
-    return Join(left, right, tuple((chance.randrange(left.arity), q) for q in rights))
+    return nodes.Join(left, right, tuple((chance.randrange(left.arity), q) for q in rights))
 
 
 def _filter(chance: random.Random, pool: Sequence[Expression], entities: Sequence[str]) -> Expression:
     child = _pick(chance, pool)
     other = chance.choice([chance.choice(entities), chance.randrange(child.arity)])
-    return Filter(child, chance.randrange(child.arity), other, chance.random() < 0.5)
+    return nodes.Filter(child, chance.randrange(child.arity), other, chance.random() < 0.5)
 
 
 def _intersection(chance: random.Random, pool: Sequence[Expression], entities: Sequence[str]) -> Expression:
@@ -133,86 +120,41 @@ _STEPS: list[Callable[[random.Random, Sequence[Expression], Sequence[str]], Expr
 ]  # fmt: skip
 
 
-@singledispatch
 def naive(expression: Expression, facts: dict[str, Tuples]) -> Tuples:
     """Return what an expression means, straight from the definition of each operation."""
+    if isinstance(expression, Relation):
+        return facts.get(expression.name, set())
+    lefts, *others = (naive(child, facts) for child in expression.children)
+    rights = others[0] if others else set()
+    match expression:
+        case nodes.Rename():
+            # The paper: t(x) if and only if s(x[pi(0)], ..., x[pi(n - 1)]).
+            return {tuple(inner[expression.inverse.index(place)] for place in range(len(inner))) for inner in lefts}
+        case nodes.Project(_, positions):
+            return {tuple(row[position] for position in positions) for row in lefts}
+        case nodes.SelectEqual(_, p, q):
+            return {row[:p] + row[p + 1 :] for row in lefts if row[p] == row[q]}
+        case nodes.SelectConstant(_, p, entity):
+            return {row[:p] + row[p + 1 :] for row in lefts if row[p] == entity}
+        case nodes.Filter(_, column, other, equal):
+            return {row for row in lefts if (row[column] == (row[other] if isinstance(other, int) else other)) is equal}
+        case nodes.Union():
+            return lefts | rights
+        case nodes.Difference():
+            return lefts - rights
+        case nodes.Intersection():
+            return lefts & rights
+        case nodes.Product():
+            return {left + right for left in lefts for right in rights}
+        case nodes.Join(_, _, pairs):
+            matched = {q for _, q in pairs}
+            return {
+                left + tuple(entity for q, entity in enumerate(right) if q not in matched)
+                for left in lefts
+                for right in rights
+                if all(left[p] == right[q] for p, q in pairs)
+            }
     raise TypeError(expression)
-
-
-@naive.register
-def _(expression: Relation, facts: dict[str, Tuples]) -> Tuples:
-    return facts.get(expression.name, set())
-
-
-@naive.register
-def _(expression: Rename, facts: dict[str, Tuples]) -> Tuples:
-    # The paper: t(x) if and only if s(x[pi(0)], ..., x[pi(n - 1)]).
-    found: Tuples = set()
-    for inner in naive(expression.child, facts):
-        outer = [""] * len(inner)
-        for position, place in enumerate(expression.inverse):
-            outer[place] = inner[position]
-        found.add(tuple(outer))
-    return found
-
-
-@naive.register
-def _(expression: Project, facts: dict[str, Tuples]) -> Tuples:
-    return {tuple(row[p] for p in expression.positions) for row in naive(expression.child, facts)}
-
-
-@naive.register
-def _(expression: SelectEqual, facts: dict[str, Tuples]) -> Tuples:
-    p, q = expression.dropped, expression.kept
-    return {row[:p] + row[p + 1 :] for row in naive(expression.child, facts) if row[p] == row[q]}
-
-
-@naive.register
-def _(expression: SelectConstant, facts: dict[str, Tuples]) -> Tuples:
-    p = expression.dropped
-    return {row[:p] + row[p + 1 :] for row in naive(expression.child, facts) if row[p] == expression.entity}
-
-
-@naive.register
-def _(expression: Union, facts: dict[str, Tuples]) -> Tuples:
-    return naive(expression.left, facts) | naive(expression.right, facts)
-
-
-@naive.register
-def _(expression: Difference, facts: dict[str, Tuples]) -> Tuples:
-    return naive(expression.left, facts) - naive(expression.right, facts)
-
-
-@naive.register
-def _(expression: Intersection, facts: dict[str, Tuples]) -> Tuples:
-    return naive(expression.left, facts) & naive(expression.right, facts)
-
-
-@naive.register
-def _(expression: Filter, facts: dict[str, Tuples]) -> Tuples:
-    found: Tuples = set()
-    for row in naive(expression.child, facts):
-        other = row[expression.other] if isinstance(expression.other, int) else expression.other
-        if (row[expression.column] == other) is expression.equal:
-            found.add(row)
-    return found
-
-
-@naive.register
-def _(expression: Product, facts: dict[str, Tuples]) -> Tuples:
-    return {left + right for left in naive(expression.left, facts) for right in naive(expression.right, facts)}
-
-
-@naive.register
-def _(expression: Join, facts: dict[str, Tuples]) -> Tuples:
-    found: Tuples = set()
-    rights = naive(expression.right, facts)
-    matched = [q for _, q in expression.pairs]
-    for left in naive(expression.left, facts):
-        for right in rights:
-            if all(left[p] == right[q] for p, q in expression.pairs):
-                found.add(left + tuple(entity for q, entity in enumerate(right) if q not in matched))
-    return found
 
 
 def facts_of(graph: Hypergraph) -> dict[str, Tuples]:

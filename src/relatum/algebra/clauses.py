@@ -13,23 +13,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import singledispatch
 from typing import TypeVar
 
-from relatum.algebra.expression import (
-    Difference,
-    Expression,
-    Filter,
-    Intersection,
-    Join,
-    Product,
-    Project,
-    Relation,
-    Rename,
-    SelectConstant,
-    SelectEqual,
-    Union,
-)
+from relatum.algebra import expression as nodes
+from relatum.algebra.expression import Expression, Relation
 from relatum.algebra.node import post_order
 from relatum.algebra.rule import Atom, Comparison, Definition, Rule, Term, variables
 
@@ -137,89 +124,59 @@ def _head(terms: Sequence[Term]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(term for term in terms if isinstance(term, int)))
 
 
-@singledispatch
 def _rules(node: Expression, terms: tuple[Term, ...], rewriting: _Rewriting) -> Steps[Definition]:
-    """Return the rules that give the tuples of a node that fit the terms; by default those of its only child."""
+    """Return the rules that give the tuples of a node that fit the terms."""
+    head = _head(terms)
+    match node:
+        case Relation():
+            return (Rule(head, (Atom(node, terms),)),)
+        case nodes.Union(left, right):
+            lefts = yield from rewriting.rules(left, terms)
+            return lefts + (yield from rewriting.rules(right, terms))
+        case nodes.Difference(left, right):
+            return (yield from _difference(left, right, terms, rewriting))
+        case nodes.Product(left, right) | nodes.Join(left, right):
+            rights = list(terms[left.arity :])
+            for p, q in node.pairs if isinstance(node, nodes.Join) else ():
+                rights.insert(q, terms[p])  # pairs come in the order of q, so every earlier column is in place
+            both = yield from rewriting.conjunction((left, terms[: left.arity]), (right, rights))
+            return (replace(both, head=head),)
+        case nodes.Intersection(left, right):
+            both = yield from rewriting.conjunction((left, terms), (right, terms))
+            return (replace(both, head=head),)
+        case nodes.Filter(child, column, other, equal):
+            comparison = Comparison(terms[column], terms[other] if isinstance(other, int) else other, equal)
+            rules = yield from rewriting.rules(child, terms)
+            return tuple(replace(rule, comparisons=(*rule.comparisons, comparison)) for rule in rules)
     (child,) = node.children
     rules = yield from rewriting.rules(child, _inner(node, terms, rewriting.fresh))
-    return tuple(replace(rule, head=_head(terms)) for rule in rules)
+    return tuple(replace(rule, head=head) for rule in rules)
 
 
-@_rules.register
-def _(node: Relation, terms: tuple[Term, ...], rewriting: _Rewriting) -> Steps[Definition]:
-    yield from ()
-    return (Rule(_head(terms), (Atom(node, terms),)),)
-
-
-@_rules.register
-def _(node: Union, terms: tuple[Term, ...], rewriting: _Rewriting) -> Steps[Definition]:
-    left = yield from rewriting.rules(node.left, terms)
-    right = yield from rewriting.rules(node.right, terms)
-    return left + right
-
-
-@_rules.register
-def _(node: Difference, terms: tuple[Term, ...], rewriting: _Rewriting) -> Steps[Definition]:
+def _difference(left: Expression, right: Expression, terms: tuple[Term, ...], rewriting: _Rewriting) -> Steps[Definition]:
     # A negated atom names exactly the variables of the positive ones: what hides some has a definition of its own.
-    rules = yield from rewriting.rules(node.left, terms)
+    rules = yield from rewriting.rules(left, terms)
     rule = rules[0]
     if len(rules) > 1 or rule.hides:
-        rule = Rule(_head(terms), ((yield from rewriting.defined(node.left, terms)),))
-    rules = yield from rewriting.rules(node.right, terms)
+        rule = Rule(_head(terms), ((yield from rewriting.defined(left, terms)),))
+    rules = yield from rewriting.rules(right, terms)
     negated = rules[0].positives[0]
     if len(rules) > 1 or len(rules[0].atoms) > 1 or rules[0].comparisons or rules[0].hides:
-        negated = yield from rewriting.defined(node.right, terms)
+        negated = yield from rewriting.defined(right, terms)
     return (replace(rule, negatives=(*rule.negatives, negated)),)
 
 
-@_rules.register(Product)
-@_rules.register(Join)
-def _(node: Product | Join, terms: tuple[Term, ...], rewriting: _Rewriting) -> Steps[Definition]:
-    lefts = terms[: node.left.arity]
-    rights = list(terms[node.left.arity :])
-    for p, q in node.pairs if isinstance(node, Join) else ():
-        rights.insert(q, lefts[p])  # pairs come in the order of q, so every earlier column is in place
-    both = yield from rewriting.conjunction((node.left, lefts), (node.right, rights))
-    return (replace(both, head=_head(terms)),)
-
-
-@_rules.register
-def _(node: Intersection, terms: tuple[Term, ...], rewriting: _Rewriting) -> Steps[Definition]:
-    both = yield from rewriting.conjunction((node.left, terms), (node.right, terms))
-    return (replace(both, head=_head(terms)),)
-
-
-@_rules.register
-def _(node: Filter, terms: tuple[Term, ...], rewriting: _Rewriting) -> Steps[Definition]:
-    other = terms[node.other] if isinstance(node.other, int) else node.other
-    comparison = Comparison(terms[node.column], other, node.equal)
-    rules = yield from rewriting.rules(node.child, terms)
-    return tuple(replace(rule, comparisons=(*rule.comparisons, comparison)) for rule in rules)
-
-
-@singledispatch
 def _inner(node: Expression, terms: tuple[Term, ...], fresh: Iterator[int]) -> list[Term]:
-    """Return the terms of the child's columns, given those of a node with one child."""
+    """Return the terms of the child's columns, given those of a node that only picks or selects columns."""
+    match node:
+        case nodes.Rename(child, positions) | nodes.Project(child, positions):
+            given = dict(zip(positions, terms, strict=True))
+            return [given[position] if position in given else next(fresh) for position in range(child.arity)]
+        case nodes.SelectEqual(_, dropped, kept):
+            return [*terms[:dropped], terms[kept - (kept > dropped)], *terms[dropped:]]
+        case nodes.SelectConstant(_, dropped, entity):
+            return [*terms[:dropped], entity, *terms[dropped:]]
     raise TypeError(f"{type(node).__name__} cannot be written as rules")
-
-
-@_inner.register(Rename)
-@_inner.register(Project)
-def _(node: Rename | Project, terms: tuple[Term, ...], fresh: Iterator[int]) -> list[Term]:
-    chosen = node.permutation if isinstance(node, Rename) else node.positions
-    given = dict(zip(chosen, terms, strict=True))
-    return [given[position] if position in given else next(fresh) for position in range(node.child.arity)]
-
-
-@_inner.register
-def _(node: SelectEqual, terms: tuple[Term, ...], fresh: Iterator[int]) -> list[Term]:
-    kept = node.kept - (node.kept > node.dropped)
-    return [*terms[: node.dropped], terms[kept], *terms[node.dropped :]]
-
-
-@_inner.register
-def _(node: SelectConstant, terms: tuple[Term, ...], fresh: Iterator[int]) -> list[Term]:
-    return [*terms[: node.dropped], node.entity, *terms[node.dropped :]]
 
 
 def conjunction(
@@ -239,7 +196,7 @@ def conjunction(
     expression, columns = body
     for one in comparisons:  # last: what is filtered on the left of a difference might need a definition of its own
         left, right = (columns.index(term) if isinstance(term, int) else term for term in (one.left, one.right))
-        expression = Filter(expression, int(left), right, one.equal)
+        expression = nodes.Filter(expression, int(left), right, one.equal)
     return _arranged((expression, columns), head)
 
 
@@ -264,7 +221,7 @@ def _and(body: Body, goal: Goal) -> Body:
         return _fit(expression * goal[0], columns + goal[1])
     other, others = _fit(*goal)
     pairs = tuple((columns.index(name), position) for position, name in enumerate(others) if name in columns)
-    both = Join(expression, other, pairs) if pairs else expression * other
+    both = nodes.Join(expression, other, pairs) if pairs else expression * other
     return both, columns + tuple(name for name in others if name not in columns)
 
 
@@ -273,8 +230,8 @@ def _and_not(body: Body, goal: Goal) -> Body:
     if _has_variables(goal):
         other = _fit(*goal)
         if set(other[1]) == set(columns):
-            return Difference(expression, _arranged(other, columns)), columns
-    return Difference(expression, _arranged(_and(body, goal), columns)), columns
+            return nodes.Difference(expression, _arranged(other, columns)), columns
+    return nodes.Difference(expression, _arranged(_and(body, goal), columns)), columns
 
 
 def _arranged(body: Body, head: Sequence[int]) -> Expression:

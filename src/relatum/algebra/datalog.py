@@ -23,14 +23,13 @@ from relatum.algebra.clauses import conjunction, definitions_of
 from relatum.algebra.expression import Expression, Relation
 from relatum.algebra.lexer import Reader, Word, as_written
 from relatum.algebra.node import post_order
-from relatum.algebra.rule import Atom, Comparison, Rule, Term
+from relatum.algebra.rule import Atom, Comparison, Rule, Term, variable_name
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import fault_of
 from relatum.errors import UnknownNameError
 
 _NOT = re.compile(r"not\s")
 _STOP = re.compile(r"\.(?=\s)")
-_LETTERS = "XYZUVW"
 _TERM = "a variable or an entity"
 _UNBOUND = "this variable must also be in a condition without 'not', = or !="
 
@@ -76,8 +75,7 @@ def _term(term: Term, *, last: bool = False) -> str:
     """Return a term as it is written; one that may be the `last` of its rule must not end as rules do."""
     if isinstance(term, str):
         return as_written(term, quote=_is_variable(term) or (last and term[-1] == "."))
-    round_, letter = divmod(term, len(_LETTERS))
-    return _LETTERS[letter] + (str(round_) if round_ else "")
+    return variable_name(term)
 
 
 def _is_variable(name: str) -> bool:

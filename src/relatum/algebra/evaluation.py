@@ -12,20 +12,8 @@ from functools import singledispatch
 
 import numpy as np
 
-from relatum.algebra.expression import (
-    Difference,
-    Expression,
-    Filter,
-    Intersection,
-    Join,
-    Product,
-    Project,
-    Relation,
-    Rename,
-    SelectConstant,
-    SelectEqual,
-    Union,
-)
+from relatum.algebra import expression as nodes
+from relatum.algebra.expression import Expression
 from relatum.algebra.node import post_order
 from relatum.arrays import Int64
 from relatum.data.hypergraph import Hypergraph, TupleTable
@@ -67,13 +55,13 @@ def evaluate(expression: Expression, graph: Hypergraph, known: Mapping[Expressio
 
 def _inputs(node: Expression, known: Mapping[Expression, Ids]) -> tuple[Expression, ...]:
     """Return what a node is computed from: its operands, or the factors of a product of which only some columns stay."""
-    if not isinstance(node, Project) or not isinstance(node.child, Product) or node.child in known:
+    if not isinstance(node, nodes.Project) or not isinstance(node.child, nodes.Product) or node.child in known:
         return node.children
     factors: list[Expression] = []
     waiting: list[Expression] = [node.child]
     while waiting:
         one = waiting.pop()
-        if isinstance(one, Product) and one not in known:
+        if isinstance(one, nodes.Product) and one not in known:
             waiting += [one.right, one.left]
         else:
             factors.append(one)
@@ -86,7 +74,7 @@ def _columns(node: Expression, graph: Hypergraph, *operands: Ids) -> Ids:
 
 
 @_columns.register
-def _(node: Relation, graph: Hypergraph) -> Ids:
+def _(node: nodes.Relation, graph: Hypergraph) -> Ids:
     table = graph.table(node.name)
     if table.relation.arity != node.arity:
         raise DataError(
@@ -96,12 +84,12 @@ def _(node: Relation, graph: Hypergraph) -> Ids:
 
 
 @_columns.register
-def _(node: Rename, graph: Hypergraph, child: Ids) -> Ids:
+def _(node: nodes.Rename, graph: Hypergraph, child: Ids) -> Ids:
     return _sorted([child[position] for position in node.permutation], graph)
 
 
 @_columns.register
-def _(node: Project, graph: Hypergraph, *operands: Ids) -> Ids:
+def _(node: nodes.Project, graph: Hypergraph, *operands: Ids) -> Ids:
     child, positions = operands[0], node.positions
     if len(operands) > 1:
         child, positions = _needed_product(node, operands)
@@ -110,7 +98,7 @@ def _(node: Project, graph: Hypergraph, *operands: Ids) -> Ids:
     return _distinct(_sorted([child[position] for position in positions], graph))
 
 
-def _needed_product(node: Project, factors: Sequence[Ids]) -> tuple[Ids, tuple[int, ...]]:
+def _needed_product(node: nodes.Project, factors: Sequence[Ids]) -> tuple[Ids, tuple[int, ...]]:
     """Return the product of the factors that columns stay of, and where these are; others count only if they are empty."""
     owners = [index for index, factor in enumerate(factors) for _ in factor]
     kept = sorted({owners[position] for position in node.positions})
@@ -125,49 +113,49 @@ def _needed_product(node: Project, factors: Sequence[Ids]) -> tuple[Ids, tuple[i
 
 
 @_columns.register
-def _(node: SelectEqual, graph: Hypergraph, child: Ids) -> Ids:
+def _(node: nodes.SelectEqual, graph: Hypergraph, child: Ids) -> Ids:
     chosen = _take(_without(child, node.dropped), np.flatnonzero(child[node.dropped] == child[node.kept]))
     # A column right before its twin, or anywhere behind it, never decides the order; one that stands further ahead does.
     return chosen if node.kept <= node.dropped + 1 else _sorted(chosen, graph)
 
 
 @_columns.register
-def _(node: SelectConstant, graph: Hypergraph, child: Ids) -> Ids:
+def _(node: nodes.SelectConstant, graph: Hypergraph, child: Ids) -> Ids:
     entity = graph.entities.id(node.entity)
     return _take(_without(child, node.dropped), np.flatnonzero(child[node.dropped] == entity))
 
 
 @_columns.register
-def _(node: Filter, graph: Hypergraph, child: Ids) -> Ids:
+def _(node: nodes.Filter, graph: Hypergraph, child: Ids) -> Ids:
     other = child[node.other] if isinstance(node.other, int) else graph.entities.id(node.other)
     return _take(child, np.flatnonzero((child[node.column] == other) == node.equal))
 
 
 @_columns.register
-def _(node: Union, graph: Hypergraph, left: Ids, right: Ids) -> Ids:
+def _(node: nodes.Union, graph: Hypergraph, left: Ids, right: Ids) -> Ids:
     return _distinct(_sorted(np.concatenate([left, right], axis=1), graph))
 
 
 @_columns.register
-def _(node: Difference, graph: Hypergraph, left: Ids, right: Ids) -> Ids:
+def _(node: nodes.Difference, graph: Hypergraph, left: Ids, right: Ids) -> Ids:
     mine, theirs = _numbered(left, right, graph)
     return _take(left, np.flatnonzero(~np.isin(mine, theirs)))
 
 
 @_columns.register
-def _(node: Intersection, graph: Hypergraph, left: Ids, right: Ids) -> Ids:
+def _(node: nodes.Intersection, graph: Hypergraph, left: Ids, right: Ids) -> Ids:
     mine, theirs = _numbered(left, right, graph)
     return _take(left, np.flatnonzero(np.isin(mine, theirs)))
 
 
 @_columns.register
-def _(node: Product, graph: Hypergraph, left: Ids, right: Ids) -> Ids:
+def _(node: nodes.Product, graph: Hypergraph, left: Ids, right: Ids) -> Ids:
     nothing = np.zeros(left.shape[1], np.int64), np.zeros(right.shape[1], np.int64)
     return _joined(node, left, right, *nothing)
 
 
 @_columns.register
-def _(node: Join, graph: Hypergraph, left: Ids, right: Ids) -> Ids:
+def _(node: nodes.Join, graph: Hypergraph, left: Ids, right: Ids) -> Ids:
     keys = _numbered(left[[p for p, _ in node.pairs]], right[[q for _, q in node.pairs]], graph)
     return _joined(node, left, right[node.rest], *keys)
 

@@ -246,55 +246,54 @@ class Filter(Expression):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Union(Expression):
+class _SetOperation(Expression):
+    """Two relations of one arity, whose columns meet by position, whatever their roles; the result has those of `left`."""
+
+    left: Expression
+    right: Expression
+
+    def __post_init__(self) -> None:
+        self._check_operands(self.left, self.right)
+        if self.left.arity != self.right.arity:
+            sides = " and ".join(f"{side.schema} of arity {side.arity}" for side in (self.left, self.right))
+            raise DataError("unlike-relations", f"{self.operation} takes two relations of one arity, not {sides}")
+        self._derive((self.left, self.right), self._kept_roles())
+
+    def _kept_roles(self) -> list[str | None]:
+        return _roles(self.left)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Union(_SetOperation):
     """The tuples of `left` or `right`, which have one arity; roles are kept if both have the same.
 
     Columns meet by position, whatever their roles.
     """
 
     operation: ClassVar[str] = "union"
-    left: Expression
-    right: Expression
 
-    def __post_init__(self) -> None:
-        self._check_operands(self.left, self.right)
-        self._check_same_arity(self.left, self.right)
-        agree = self.left.roles == self.right.roles
-        self._derive((self.left, self.right), _roles(self.left) if agree else [None] * self.left.arity)
+    def _kept_roles(self) -> list[str | None]:
+        return _roles(self.left) if self.left.roles == self.right.roles else [None] * self.left.arity
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Difference(Expression):
+class Difference(_SetOperation):
     """The tuples of `left` that `right`, of the same arity, does not hold; with the roles of `left`.
 
     Columns meet by position, whatever their roles.
     """
 
     operation: ClassVar[str] = "difference"
-    left: Expression
-    right: Expression
-
-    def __post_init__(self) -> None:
-        self._check_operands(self.left, self.right)
-        self._check_same_arity(self.left, self.right)
-        self._derive((self.left, self.right), _roles(self.left))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Intersection(Expression):
+class Intersection(_SetOperation):
     """The tuples that both `left` and `right`, of one arity, hold; with the roles of `left`.
 
     Columns meet by position, whatever their roles.
     """
 
     operation: ClassVar[str] = "intersection"
-    left: Expression
-    right: Expression
-
-    def __post_init__(self) -> None:
-        self._check_operands(self.left, self.right)
-        self._check_same_arity(self.left, self.right)
-        self._derive((self.left, self.right), _roles(self.left))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

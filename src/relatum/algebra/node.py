@@ -119,11 +119,6 @@ class Node:
             if not isinstance(operand, Node):
                 raise DataError("bad-expression", f"{self.operation} takes expressions, not {operand!r}")
 
-    def _check_same_arity(self, left: Node, right: Node) -> None:
-        if left.arity != right.arity:
-            sides = f"{left.schema} of arity {left.arity} and {right.schema} of arity {right.arity}"
-            raise DataError("unlike-relations", f"{self.operation} takes two relations of one arity, not {sides}")
-
     def _check_entity(self, entity: object) -> None:
         if not isinstance(entity, str):
             raise DataError("bad-expression", f"{self.operation} takes the name of an entity, not {entity!r}")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from relatum.algebra.expression import Relation
 
 Term = int | str  # a variable is a number, an entity its name
+_LETTERS = "XYZUVW"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,12 @@ class Rule:
 
 
 Definition = tuple[Rule, ...]  # what holds by any of the rules; their heads are equally long
+
+
+def variable_name(number: int) -> str:
+    """Return what a variable is called: X, Y, Z, U, V, W, X1 and so on."""
+    round_, letter = divmod(number, len(_LETTERS))
+    return _LETTERS[letter] + (str(round_) if round_ else "")
 
 
 def variables(*atoms: Atom) -> tuple[int, ...]:

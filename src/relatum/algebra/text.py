@@ -14,23 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
-from relatum.algebra.expression import (
-    OPERATIONS,
-    Difference,
-    Expression,
-    Filter,
-    Intersection,
-    Join,
-    Product,
-    Project,
-    Relation,
-    Rename,
-    SelectConstant,
-    SelectEqual,
-    Union,
-)
+from relatum.algebra import expression as nodes
+from relatum.algebra.expression import OPERATIONS, Expression, Relation
 from relatum.algebra.lexer import Reader, Word
 from relatum.data.schema import Schema
 from relatum.errors import RelatumError, UnknownNameError
@@ -169,14 +157,6 @@ def _comparison(operation: _Operation) -> tuple[int, str, bool]:
     return operation.position(word), entity.name, sign == "="
 
 
-def _equals(operation: _Operation) -> tuple[int, ...]:
-    return (*_two_positions(operation), True)
-
-
-def _unequals(operation: _Operation) -> tuple[int, ...]:
-    return (*_two_positions(operation), False)
-
-
 def _matches(operation: _Operation) -> tuple[tuple[tuple[int, int], ...]]:
     return (tuple((operation.position(p), operation.position(q, 1)) for p, q in operation.pairs()),)
 
@@ -191,16 +171,16 @@ class _Form(NamedTuple):
 
 
 _FORMS = {
-    "permute": _Form(1, _positions, Rename, "permute[1, 0, 2](a)"),
-    "project": _Form(1, _positions, Project, "project[0, 2](a)"),
-    "select_equal": _Form(1, _two_positions, SelectEqual, "select_equal[0, 1](a)"),
-    "select": _Form(1, _position_and_entity, SelectConstant, "select[2 = coffee](a)"),
-    "filter": _Form(1, _comparison, Filter, "filter[2 = coffee](a) or filter[2 != coffee](a)"),
-    "filter_equal": _Form(1, _equals, Filter, "filter_equal[0, 1](a)"),
-    "filter_unequal": _Form(1, _unequals, Filter, "filter_unequal[0, 1](a)"),
-    "union": _Form(2, _nothing, Union, "union(a, b)"),
-    "difference": _Form(2, _nothing, Difference, "difference(a, b)"),
-    "intersection": _Form(2, _nothing, Intersection, "intersection(a, b)"),
-    "product": _Form(2, _nothing, Product, "product(a, b)"),
-    "join": _Form(2, _matches, Join, "join[0 = 1, 2 = 0](a, b)"),
+    "permute": _Form(1, _positions, nodes.Rename, "permute[1, 0, 2](a)"),
+    "project": _Form(1, _positions, nodes.Project, "project[0, 2](a)"),
+    "select_equal": _Form(1, _two_positions, nodes.SelectEqual, "select_equal[0, 1](a)"),
+    "select": _Form(1, _position_and_entity, nodes.SelectConstant, "select[2 = coffee](a)"),
+    "filter": _Form(1, _comparison, nodes.Filter, "filter[2 = coffee](a) or filter[2 != coffee](a)"),
+    "filter_equal": _Form(1, _two_positions, nodes.Filter, "filter_equal[0, 1](a)"),
+    "filter_unequal": _Form(1, _two_positions, partial(nodes.Filter, equal=False), "filter_unequal[0, 1](a)"),
+    "union": _Form(2, _nothing, nodes.Union, "union(a, b)"),
+    "difference": _Form(2, _nothing, nodes.Difference, "difference(a, b)"),
+    "intersection": _Form(2, _nothing, nodes.Intersection, "intersection(a, b)"),
+    "product": _Form(2, _nothing, nodes.Product, "product(a, b)"),
+    "join": _Form(2, _matches, nodes.Join, "join[0 = 1, 2 = 0](a, b)"),
 }

@@ -1,4 +1,7 @@
-"""The best answers to a query with joins, proven best, each with the facts that it rests on."""
+"""The best answers to a query with joins, proven best, each with the facts that it rests on.
+
+`plan_of` says in words how a query is answered: which variable each fact decides, and by which search.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from relatum.algebra.expression import Expression
-from relatum.joins.conjunction import Conjunction, alternatives_of
-from relatum.joins.order import steps_of
+from relatum.algebra.lexer import as_written
+from relatum.algebra.rule import Term, variable_name
+from relatum.joins.conjunction import Conjunction, Negation, Stored, alternatives_of
+from relatum.joins.order import DirectedAtom, steps_of
 from relatum.joins.search import Assignment, Found, Search, Work, against
 from relatum.joins.stream import TimeOver
 from relatum.joins.tree import is_tree, stream_of
@@ -214,3 +219,47 @@ def _answers_of(work: Work, found: Sequence[tuple[tuple[int, ...], Found, Conjun
     return tuple(
         JoinAnswer(entities, best.value, witnesses[number], best.proven) for number, (entities, best, _) in enumerate(found)
     )
+
+
+def plan_of(expression: Expression) -> tuple[str, ...]:
+    """Return how an expression is answered, line by line."""
+    alternatives = alternatives_of(expression)
+    lines: list[str] = []
+    for number, one in enumerate(alternatives, start=1):
+        if len(alternatives) > 1:
+            lines.append(f"alternative {number} of {len(alternatives)}, of which the likeliest counts")
+        lines += _lines(one)
+    return tuple(lines)
+
+
+def _lines(one: Conjunction) -> list[str]:
+    way = "one list of entities for each variable" if is_tree(one) else "best-first search"
+    lines = [f"answers are ({', '.join(map(_term, one.head))}), found by {way}"]
+    for step in steps_of(one):
+        for directed in step.atoms:
+            if not step.variables:
+                lines.append(f"{_atom(directed.atom)} is looked up")
+            elif directed.position is None:
+                lines.append(f"{', '.join(map(_term, step.variables))}: the likeliest facts {_atom(directed.atom)}")
+            else:
+                lines.append(f"{_term(step.variables[0])} answers {_question(directed)}")
+        lines += [f"{_term(left)} is not {_term(right)}" for left, right in step.unequal]
+        lines += [f"and not: {_negated(negation)}" for negation in step.negations]
+    return lines
+
+
+def _negated(negation: Negation) -> str:
+    return " or ".join(" and ".join(map(_atom, one.atoms)) for one in negation.alternatives)
+
+
+def _question(directed: DirectedAtom) -> str:
+    terms = [("?" if position == directed.position else _term(term)) for position, term in enumerate(directed.atom.terms)]
+    return f"{as_written(directed.atom.relation)}({', '.join(terms)})"
+
+
+def _atom(atom: Stored) -> str:
+    return f"{as_written(atom.relation)}({', '.join(map(_term, atom.terms))})"
+
+
+def _term(term: Term) -> str:
+    return as_written(term) if isinstance(term, str) else variable_name(term)

@@ -48,6 +48,13 @@ class Step:
     negations: tuple[Negation, ...] = ()
     unequal: tuple[tuple[Term, Term], ...] = ()
 
+    @property
+    def mentioned(self) -> set[int]:
+        """The variables that are looked at, those that were decided before included."""
+        found = {name for directed in self.atoms for name in directed.atom.variables}
+        found |= {name for negation in self.negations for name in negation.variables}
+        return found | {term for pair in self.unequal for term in pair if isinstance(term, int)}
+
 
 def steps_of(one: Conjunction, given: Collection[int] = ()) -> tuple[Step, ...]:
     """Return the steps in which the variables of a conjunction are decided, those that are given being so already.

@@ -105,7 +105,9 @@ class Search:
         self._work, self._given, self._batch, self._fixed = work, dict(given or {}), batch, fixed or {}
         self._steps = steps_of(one, tuple(self._given))
         head = {term for term in one.head if isinstance(term, int)}
-        self._needed = [head | _used(self._steps[depth:]) for depth in range(len(self._steps) + 1)]
+        self._needed = [
+            head.union(*(step.mentioned for step in self._steps[depth:])) for depth in range(len(self._steps) + 1)
+        ]
         self._heap: list[tuple[float, int, int, _Node]] = []
         self._numbers = itertools.count()
         self._seen: set[tuple[int, ...]] = set()
@@ -296,18 +298,6 @@ def against(work: Work, negation: Negation, row: Assignment) -> tuple[Conjunctio
 
 def _of(row: Assignment, names: Sequence[int]) -> Assignment:
     return {name: row[name] for name in names}
-
-
-def _used(steps: Sequence[Step]) -> set[int]:
-    """Return the variables that some steps look at."""
-    found: set[int] = set()
-    for step in steps:
-        for directed in step.atoms:
-            found |= set(directed.atom.variables)
-        for negation in step.negations:
-            found |= set(negation.variables)
-        found |= {term for pair in step.unequal for term in pair if isinstance(term, int)}
-    return found
 
 
 def _enumerating(step: Step) -> DirectedAtom:

@@ -139,18 +139,13 @@ class ByStreams:
         allowed = ranked.entities >= 0
         for name in self._unequal:
             allowed &= ranked.entities != np.array([row[name] for row in rows])[:, None]
-        for number, entities, worth in zip(numbers.tolist(), *self._within(ranked.entities, values, allowed), strict=True):
+        for number, listed, worths, there in zip(numbers.tolist(), ranked.entities, values, allowed, strict=True):
+            entities, worth = listed[there], worths[there]
             better = worth > self._values[entities]
             self._values[entities[better]] = worth[better]
             self._from[entities[better]] = number
             self.listed[entities] = True
         self._rests[numbers], self._answers[numbers] = ranked.rest, answers
-
-    @staticmethod
-    def _within(entities: Ids, values: Float64, allowed: Bool) -> tuple[list[Ids], list[Float64]]:
-        return [row[there] for row, there in zip(entities, allowed, strict=True)], [
-            row[there] for row, there in zip(values, allowed, strict=True)
-        ]
 
     def assigned(self, entity: int) -> Assignment:
         """Return the entities by which an entity has its value, and what led to these."""
@@ -177,19 +172,14 @@ class Stream:
         self.variable, self._work, self._branches, self._allowed, self._factor = variable, work, branches, allowed, factor
         self._factors = np.full(len(allowed), np.nan)
         self._more: dict[int, Assignment] = {}
-        self._ceiling = 1.0
+        self.ceiling = 1.0  # what entities that did not come out yet can reach at most
         self.entities: list[int] = []
         self.values: list[float] = []
         self._out = np.zeros(len(allowed), np.bool_)
 
-    @property
-    def ceiling(self) -> float:
-        """What entities that did not come out yet can reach at most."""
-        return self._ceiling
-
     def reach(self, count: int) -> bool:
         """Return whether so many entities come out, best first."""
-        while len(self.entities) < count and self._ceiling > 0 and self._ceiling >= self._work.least:
+        while len(self.entities) < count and self.ceiling > 0 and self.ceiling >= self._work.least:
             if self._work.limit.reached():
                 raise TimeOver
             self._advance()
@@ -217,8 +207,8 @@ class Stream:
         whole = lower >= upper
         waiting = np.zeros(len(entities), np.bool_) if self._factor is None else np.isnan(self._factors[entities])
         exact = whole & ~waiting
-        self._ceiling = max(unseen, float(upper[~exact].max(initial=0.0)))
-        out = np.flatnonzero(exact & (lower >= self._ceiling) & (lower > 0))
+        self.ceiling = max(unseen, float(upper[~exact].max(initial=0.0)))
+        out = np.flatnonzero(exact & (lower >= self.ceiling) & (lower > 0))
         if len(out):
             out = out[np.argsort(-lower[out], kind="stable")]
             self.entities += entities[out].tolist()
@@ -226,8 +216,8 @@ class Stream:
             self._out[entities[out]] = True
             remaining = exact.copy()
             remaining[out] = False
-            self._ceiling = max(self._ceiling, float(lower[remaining].max(initial=0.0)))
-        elif waiting.any() and float(upper[waiting & whole].max(initial=0.0)) >= self._ceiling:
+            self.ceiling = max(self.ceiling, float(lower[remaining].max(initial=0.0)))
+        elif waiting.any() and float(upper[waiting & whole].max(initial=0.0)) >= self.ceiling:
             self._work_out(entities[waiting & whole], upper[waiting & whole])
         else:
             open_ones = [branch for branch in self._branches if branch.rest > 0]
@@ -236,7 +226,7 @@ class Stream:
             elif waiting.any():
                 self._work_out(entities[waiting], upper[waiting])
             else:
-                self._ceiling = 0.0
+                self.ceiling = 0.0
 
     def _bounds(self) -> tuple[Ids, Float64, Float64]:
         """Return the entities that are listed and did not come out, what they have at least and at most."""

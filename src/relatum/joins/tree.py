@@ -41,7 +41,7 @@ def is_tree(one: Conjunction) -> bool:
         if any(isinstance(term, int) and term not in around for pair in step.unequal for term in pair):
             return False
     hidden = set(names) - {answer}
-    return not any(_mentions(step) & hidden for step in after)
+    return not any(step.mentioned & hidden for step in after)
 
 
 def stream_of(work: Work, one: Conjunction) -> Stream:
@@ -71,12 +71,6 @@ def _around(steps: Sequence[Step], answer: int) -> tuple[Sequence[Step], Sequenc
     """Return the steps up to the one that decides the answer, and those behind it."""
     at = next(number for number, step in enumerate(steps) if step.variables == (answer,)) + 1
     return steps[:at], steps[at:]
-
-
-def _mentions(step: Step) -> set[int]:
-    found = {name for directed in step.atoms for name in directed.atom.variables}
-    found |= {name for negation in step.negations for name in negation.variables}
-    return found | {term for pair in step.unequal for term in pair if isinstance(term, int)}
 
 
 def _allowed(work: Work, step: Step) -> Bool:

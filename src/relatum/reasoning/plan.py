@@ -12,23 +12,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import singledispatch
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from relatum.algebra.column_types import column_types_of
-from relatum.algebra.expression import (
-    Difference,
-    Expression,
-    Project,
-    Relation,
-    Rename,
-    SelectConstant,
-    SelectEqual,
-    Union,
-)
+from relatum.algebra.expression import Difference, Expression, Project, Relation, Rename, SelectConstant, SelectEqual, Union
 from relatum.algebra.node import post_order
 from relatum.data.column_types import ColumnType, ColumnTypes
 from relatum.data.vocabulary import Vocabulary
@@ -92,13 +82,19 @@ def as_atom(node: Plan) -> tuple[Atom, tuple[int, ...]] | None:
     return (node, dropped) if isinstance(node, Atom) else None
 
 
+def parts_of(node: Plan) -> Iterator[Plan]:
+    """Yield a plan and all its parts, from left to right."""
+    yield node
+    if isinstance(node, Exists):
+        yield from parts_of(node.part)
+    elif not isinstance(node, Atom):
+        yield from parts_of(node.left)
+        yield from parts_of(node.right)
+
+
 def projected_variables(node: Plan) -> list[int]:
     """Return the variables that a plan ranges over by itself."""
-    if isinstance(node, Atom):
-        return []
-    if isinstance(node, Exists):
-        return [*node.variables, *projected_variables(node.part)]
-    return projected_variables(node.left) + projected_variables(node.right)
+    return [variable for part in parts_of(node) if isinstance(part, Exists) for variable in part.variables]
 
 
 def max_projected_variables(node: Plan) -> int:
@@ -134,7 +130,9 @@ def ranges_of(expression: Expression, node: Plan, column_types: ColumnTypes, ent
     if not column_types:
         return {}
     found = _ranges(enumerate(column_types_of(expression, column_types)), entities)
-    for part in _projections(node):
+    for part in parts_of(node):
+        if not isinstance(part, Exists):
+            continue
         child = part.expression.child
         dropped = [position for position in range(child.arity) if position not in part.expression.positions]
         columns = column_types_of(child, column_types)
@@ -149,61 +147,31 @@ def _ranges(columns: Iterable[tuple[int, ColumnType | None]], entities: Vocabula
     }
 
 
-def _projections(node: Plan) -> list[Exists]:
-    if isinstance(node, Atom):
-        return []
-    if isinstance(node, Exists):
-        return [node, *_projections(node.part)]
-    return _projections(node.left) + _projections(node.right)
-
-
-@singledispatch
 def _plan(node: Expression, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
+    match node:
+        case Relation():
+            return Atom(node, arguments)
+        case Rename(child):
+            return _plan(child, tuple(arguments[position] for position in node.inverse), fresh)
+        case SelectEqual(child, dropped, kept):
+            return _plan(child, _with(arguments, dropped, arguments[kept - (kept > dropped)]), fresh)
+        case SelectConstant(child, dropped, entity):
+            return _plan(child, _with(arguments, dropped, entity), fresh)
+        case Project(child, positions):
+            given = dict(zip(positions, arguments, strict=True))
+            left_out = {position: next(fresh) for position in range(child.arity) if position not in given}
+            filled = {**given, **left_out}
+            part = _plan(child, tuple(filled[position] for position in range(child.arity)), fresh)
+            return Exists(node, tuple(left_out.values()), part) if left_out else part
+        case Union(left, right):
+            return Max(node, _plan(left, arguments, fresh), _plan(right, arguments, fresh))
+        case Difference(left, right):
+            return AndNot(node, _plan(left, arguments, fresh), _plan(right, arguments, fresh))
     raise DataError(
         "no-closed-form",
         f"a model cannot evaluate {node.operation}: it has no closed form",
         remedy="ask by run.joined, or on tuples",
     )
-
-
-@_plan.register
-def _(node: Relation, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
-    return Atom(node, arguments)
-
-
-@_plan.register
-def _(node: Rename, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
-    return _plan(node.child, tuple(arguments[position] for position in node.inverse), fresh)
-
-
-@_plan.register
-def _(node: SelectEqual, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
-    kept = arguments[node.kept - (node.kept > node.dropped)]
-    return _plan(node.child, _with(arguments, node.dropped, kept), fresh)
-
-
-@_plan.register
-def _(node: SelectConstant, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
-    return _plan(node.child, _with(arguments, node.dropped, node.entity), fresh)
-
-
-@_plan.register
-def _(node: Project, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
-    given = dict(zip(node.positions, arguments, strict=True))
-    dropped = {position: next(fresh) for position in range(node.child.arity) if position not in given}
-    filled = {**given, **dropped}
-    part = _plan(node.child, tuple(filled[position] for position in range(node.child.arity)), fresh)
-    return Exists(node, tuple(dropped.values()), part) if dropped else part
-
-
-@_plan.register
-def _(node: Union, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
-    return Max(node, _plan(node.left, arguments, fresh), _plan(node.right, arguments, fresh))
-
-
-@_plan.register
-def _(node: Difference, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
-    return AndNot(node, _plan(node.left, arguments, fresh), _plan(node.right, arguments, fresh))
 
 
 def _with(arguments: tuple[Term, ...], position: int, term: Term) -> tuple[Term, ...]:

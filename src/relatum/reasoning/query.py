@@ -123,18 +123,7 @@ class QueryResult(Records[QueryAnswer]):
             "bound": self.bound.value,
             "proven": self.proven,
             "stopped": self.stopped,
-            "answers": [
-                {
-                    "entities": list(one.entities),
-                    "probability": one.probability,
-                    "degree": one.degree,
-                    "closed": one.closed,
-                    "slack": one.slack,
-                    "known": one.known,
-                    "proven": one.proven,
-                }
-                for one in self.answers
-            ],
+            "answers": [{"entities": list(one.entities), **one.to_dict(), "slack": one.slack} for one in self.answers],
         }
 
 

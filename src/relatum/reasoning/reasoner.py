@@ -1,9 +1,10 @@
-"""Relational algebra on a trained model: by closed forms with their bounds, or exactly on scores."""
+"""Relational algebra on a trained model: by closed forms with their bounds, or exactly on scores, and why."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from relatum.algebra.evaluation import evaluate
 from relatum.algebra.expression import Expression, Relation
+from relatum.algebra.lexer import as_written, write_arguments
 from relatum.arrays import Float64
 from relatum.data.column_types import ColumnTypes
 from relatum.data.hypergraph import Hypergraph
@@ -19,10 +21,21 @@ from relatum.data.vocabulary import Ids
 from relatum.errors import SettingError, UnknownNameError
 from relatum.inference.calibration import Calibration
 from relatum.models.base import Model, Parameters
+from relatum.models.combine import SIGMAS
 from relatum.reasoning.bounds import ComparableScores, PlanValues
 from relatum.reasoning.closed_form import Bound, ClosedForm, Form, closed_form, extended, require_reale
-from relatum.reasoning.explanation import Explanation, explain
-from relatum.reasoning.plan import AndNot, Atom, Exists, Plan, as_atom, plan_of, projected_variables, ranges_of
+from relatum.reasoning.plan import (
+    AndNot,
+    Atom,
+    Exists,
+    Max,
+    Plan,
+    as_atom,
+    parts_of,
+    plan_of,
+    projected_variables,
+    ranges_of,
+)
 from relatum.reasoning.query import Query, QueryAnswer, QueryResult
 from relatum.reasoning.search import Best, best, best_of, evaluate_plan
 from relatum.settings import whole_number
@@ -30,7 +43,51 @@ from relatum.time_limit import Limit
 
 MODES = ("exact", "closed")
 
+_WINDOWS = 3  # of a fact that an explanation shows
 _KNOWN_SHARE, _NEW_SHARE = 0.4, 0.8  # of the time that is left: for known answers, then for new ones
+
+
+@dataclass(frozen=True)
+class Window:
+    """A window that speaks for a fact: its value, and its mean over all entities at the last variable."""
+
+    number: int
+    value: float
+    usual: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What one part of a query is worth for an answer.
+
+    Attributes:
+        text: the part: a fact, or an operation and what it is applied to.
+        truth: its probability, or its degree of truth where the run is not calibrated.
+        windows: for a fact, the windows in which it stands out most.
+        parts: what the value follows from.
+    """
+
+    text: str
+    truth: float
+    windows: tuple[Window, ...]
+    parts: tuple[Explanation, ...]
+
+    def lines(self, depth: int = 0) -> Iterator[str]:
+        """Yield the explanation line by line, parts below and to the right of what they explain."""
+        windows = "".join(f"; window {one.number}: {one.value:.2f}, usually {one.usual:.2f}" for one in self.windows)
+        yield f"{'  ' * depth}{self.truth:.3f}  {self.text}{windows}"
+        for part in self.parts:
+            yield from part.lines(depth + 1)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the explanation as plain data."""
+        windows = [{"window": one.number, "value": one.value, "usual": one.usual} for one in self.windows]
+        return {
+            "text": self.text,
+            "truth": self.truth,
+            **({"windows": windows} if windows else {}),
+            **({"parts": [part.to_json() for part in self.parts]} if self.parts else {}),
+        }
 
 
 class Reasoner:
@@ -118,12 +175,12 @@ class Reasoner:
         ids[query.open, 0] = torch.tensor(
             [self.model.graph.entities.id(name) for name in answer.entities], dtype=torch.int64
         )
-        return explain(self._values(query.expression, node), node, _with_projected(node, ids), limit)
+        return _explained(self._values(query.expression, node), node, _with_projected(node, ids), limit)
 
     def plan(self, expression: Expression) -> Plan:
         """Return the plan of an expression, or refuse one that this model cannot evaluate."""
         node = plan_of(expression)
-        if _has_difference(node):
+        if any(isinstance(part, AndNot) for part in parts_of(node)):
             (self._calibrated or self._plain).require_complement()
         return node
 
@@ -210,9 +267,35 @@ def _with_projected(node: Plan, tuples: Tensor) -> Tensor:
     return columns
 
 
-def _has_difference(node: Plan) -> bool:
+@torch.no_grad()
+def _explained(values: PlanValues, node: Plan, columns: Tensor, limit: Limit | None = None) -> Explanation:
+    """Return why a plan has its value for one assignment, int64[variables, 1]; by the limit, as far as was found."""
+    limit = limit or Limit()
+    truth = float(values.comparable.probability(evaluate_plan(values, node, columns, limit))[0])
     if isinstance(node, Atom):
-        return False
+        return Explanation(_fact(values, node, columns), truth, _windows(values, node, columns), ())
     if isinstance(node, Exists):
-        return _has_difference(node.part)
-    return isinstance(node, AndNot) or _has_difference(node.left) or _has_difference(node.right)
+        found = best(values, node.part, columns, node.variables, 1, (), limit).columns
+        names = ", ".join(values.model.graph.entities[int(found[variable, 0])] for variable in node.variables)
+        return Explanation(f"project: the best is with {names}", truth, (), (_explained(values, node.part, found, limit),))
+    text = "union: the larger of" if isinstance(node, Max) else "difference: the smaller of the first and 1 - the second"
+    return Explanation(text, truth, (), tuple(_explained(values, part, columns, limit) for part in (node.left, node.right)))
+
+
+def _fact(values: PlanValues, atom: Atom, columns: Tensor) -> str:
+    names = values.model.graph.entities
+    arguments = (names[int(columns[term, 0])] if isinstance(term, int) else term for term in atom.arguments)
+    return as_written(atom.expression.name) + write_arguments(tuple(arguments))
+
+
+def _windows(values: PlanValues, atom: Atom, columns: Tensor) -> tuple[Window, ...]:
+    last = atom.variables[-1] if atom.variables else None
+    if last is None:
+        return ()
+    sigma = SIGMAS[values.model.settings.sigma]
+    queries, _ = values.query_vectors(atom, columns, atom.variables, last)
+    candidates = values.candidate_vectors(atom, last)
+    here = sigma(values.given_vectors(atom, columns, atom.variables))[0]
+    usual = sigma(queries + candidates).mean(0)
+    chosen = torch.argsort(here - usual, descending=True, stable=True)[:_WINDOWS].tolist()
+    return tuple(Window(window, float(here[window]), float(usual[window])) for window in chosen)

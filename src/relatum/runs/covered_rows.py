@@ -18,9 +18,8 @@ from relatum.algebra.lexer import as_written
 from relatum.errors import DataError
 from relatum.joins.answering import JoinAnswer, WitnessFact, witnesses_of
 from relatum.joins.conjunction import Conjunction, Stored, alternatives_of
-from relatum.joins.facts import FactTruths
 from relatum.joins.search import Assignment, Search, Work
-from relatum.joins.truths import conjunction_by
+from relatum.joins.truths import FactTruths, conjunction_by
 from relatum.runs.answers import Question
 from relatum.runs.completion import complete
 from relatum.runs.join_truths import CAP

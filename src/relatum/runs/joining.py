@@ -10,8 +10,7 @@ from relatum.algebra.node import post_order
 from relatum.data.schema import RelationSchema
 from relatum.errors import SettingError
 from relatum.joins.answering import JoinAnswers, best_answers, holds, judged
-from relatum.joins.facts import FactTruths
-from relatum.joins.truths import conjunction_by
+from relatum.joins.truths import FactTruths, conjunction_by
 from relatum.progress import progress
 from relatum.reasoning.query import Query
 from relatum.runs.covered_rows import covered_rows

@@ -11,7 +11,7 @@ from relatum.algebra import parse
 from relatum.data.schema import RelationSchema, Schema
 from relatum.errors import DataError
 from relatum.files import is_there, read_document, write_document
-from relatum.joins.explanation import plan_of
+from relatum.joins.answering import plan_of
 from relatum.runs.covered_rows import covered_rows
 from relatum.runs.joining import has_joins, joined_rows
 from relatum.runs.query_rows import QueryRow, QueryRows

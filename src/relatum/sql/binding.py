@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from relatum.algebra import Expression, Relation
 from relatum.data.column_types import ColumnType
 from relatum.errors import RelatumError
+from relatum.extras import optional
 from relatum.sql.bound import (
     Both,
     BoundCondition,
@@ -20,46 +21,38 @@ from relatum.sql.bound import (
     Reference,
     Source,
     negated,
-    outputs_of,
 )
 from relatum.sql.catalog import Catalog, CatalogTable
-from relatum.sql.scan import Refusals
-from relatum.sql.scope import Scope, matching
-from relatum.sql.tree import (
-    All,
-    Alternatives,
-    AnySource,
-    ColumnName,
-    Comparison,
-    Condition,
-    Conjuncts,
-    Constant,
-    Exists,
-    Joined,
-    Membership,
-    Name,
-    Negation,
-    Query,
-    Select,
-    SetOperation,
-    SubqueryTable,
-    Term,
-    WithQueries,
-)
+from relatum.sql.scope import Scope, matching, references_of
+from relatum.sql.syntax import SET_OPERATIONS, ColumnName, Constant, Name, Syntax, bare, parts_of
+
+with optional("sqlglot", extra="sql"):
+    from sqlglot import exp
 
 # A query in FROM or WITH as an expression (None if it can have no rows), its columns and their types.
 Evaluated = tuple[Expression | None, tuple[str, ...], tuple[ColumnType | None, ...]]
 _Named = Mapping[str, Evaluated]
 
 
+@dataclass(frozen=True, slots=True)
+class _All:
+    """`*`, or `t.*`."""
+
+    table: Name | None
+
+
+_Item = ColumnName | Constant | _All
+
+
 class Binder:
     """Finds the names of one text; `evaluated` turns the queries of FROM and WITH into expressions."""
 
-    def __init__(self, catalog: Catalog, refusals: Refusals, evaluated: Callable[[BoundQuery], Evaluated]) -> None:
-        self._catalog, self._refusals, self._evaluated = catalog, refusals, evaluated
+    def __init__(self, catalog: Catalog, syntax: Syntax, evaluated: Callable[[BoundQuery], Evaluated]) -> None:
+        self._catalog, self._syntax, self._evaluated = catalog, syntax, evaluated
+        self._refusals = syntax.refusals
 
     def query(
-        self, query: Query, scope: Scope | None = None, named: _Named | None = None, *, is_read: bool = True
+        self, query: exp.Expr, scope: Scope | None = None, named: _Named | None = None, *, is_read: bool = True
     ) -> BoundQuery:
         """Return a query with its names found.
 
@@ -69,94 +62,128 @@ class Binder:
             named: the queries of WITH.
             is_read: whether someone reads its columns; EXISTS does not.
         """
-        named = named or {}
-        match query:
-            case WithQueries():
-                inner = dict(named)
-                for name, one in query.named:
-                    if name.text in inner and name.text not in named:
-                        raise self._refusals.at(name.at, f"WITH names {name.text!r} twice", "name-taken")
-                    inner[name.text] = self._evaluated(self.query(one, Scope(self._refusals, scope, is_closed=True), inner))
-                return self.query(query.query, scope, inner, is_read=is_read)
-            case SetOperation():
-                left = self.query(query.left, scope, named)
-                right = self.query(query.right, scope, named)
-                self._check_columns(query, left, right)
-                return BoundSetOperation(query.operation, left, right, query.at)
-            case Select():
-                return self._select(query, scope, named, is_read)
+        named = self._with(query, scope, named or {})
+        if isinstance(query, exp.Subquery) and not query.args.get("alias"):
+            return self.query(query.this, scope, named, is_read=is_read)
+        if isinstance(query, exp.Select):
+            return self._select(query, scope, named, is_read)
+        if not isinstance(query, SET_OPERATIONS):
+            raise self._syntax.unlisted(query)
+        spine: list[tuple[exp.Expr, _Named]] = []
+        left: exp.Expr = query
+        while isinstance(left, SET_OPERATIONS):  # A UNION B UNION C is as deep as it is long
+            named = named if left is query else self._with(left, scope, named)
+            spine.append((left, named))
+            left = left.this
+        found = self.query(left, scope, named)
+        for one, known in reversed(spine):
+            right = one.args["expression"]
+            found = self._combined(one.key, found, self.query(right, scope, known), self._syntax.offset(right))
+        return found
 
-    def _check_columns(self, query: SetOperation, left: BoundQuery, right: BoundQuery) -> None:
-        lefts, rights = outputs_of(left), outputs_of(right)
+    def _with(self, query: exp.Expr, scope: Scope | None, named: _Named) -> _Named:
+        """Return the queries that a query can name: those of its own WITH, and those around."""
+        if (clause := query.args.get("with_")) is None:
+            return named
+        inner = dict(named)
+        for one in clause.expressions:
+            name = self._syntax.name_of(one.args["alias"].this)
+            if name.text in inner and name.text not in named:
+                raise self._refusals.at(name.at, f"WITH names {name.text!r} twice", "name-taken")
+            inner[name.text] = self._evaluated(self.query(one.this, Scope(self._refusals, scope, is_closed=True), inner))
+        return inner
+
+    def _combined(self, operation: str, left: BoundQuery, right: BoundQuery, at: int) -> BoundSetOperation:
+        lefts, rights = left.outputs, right.outputs
         if len(lefts) != len(rights):
-            raise self._refusals.at(
-                query.at,
-                f"{query.operation.upper()} takes two queries of as many columns, not {len(lefts)} and {len(rights)}",
-            )
-        if query.operation != "union":
+            reason = f"{operation.upper()} takes two queries of as many columns, not {len(lefts)} and {len(rights)}"
+            raise self._refusals.at(at, reason)
+        if operation != "union":
             for one, other in zip(lefts, rights, strict=True):
-                self._check_types(one, other, query.at)
+                self._check_types(one, other, at)
+        return BoundSetOperation(operation, left, right, at)
 
-    def _select(self, select: Select, parent: Scope | None, named: _Named, is_read: bool) -> BoundSelect:
+    def _select(self, select: exp.Select, parent: Scope | None, named: _Named, is_read: bool) -> BoundSelect:
+        if select.args.get("from_") is None:
+            raise self._syntax.refused(select, "a SELECT without FROM is not supported: rows come from tables")
+        if not select.expressions:
+            raise self._syntax.refused(select, "a SELECT without columns is not supported")
         scope = Scope(self._refusals, parent)
         conditions: list[BoundCondition] = []
         group: list[Source] = []  # the tables since the last comma, which NATURAL and USING look at
-        for one in select.sources:
-            source = self._source(one.source, scope, named)
-            group = [] if one.how == "first" else group
-            scope.add(source, one.source.at)
-            conditions += self._join(one, source, group, scope, named)
+        for one in (select.args["from_"], *(select.args.get("joins") or ())):
+            source, at = self._source(one.this, scope, named)
+            is_joined = any(one.args.get(part) for part in ("kind", "method", "on", "using"))
+            group = group if is_joined else []
+            scope.add(source, at)
+            if is_joined:
+                conditions += self._join(one, source, at, group, scope, named)
             group = [*group, source]
-        if select.where is not None:
-            conditions.append(self._condition(select.where, scope, named))
+        conditions += [self._condition(one, scope, named) for one in self._syntax.conditions(select)]
         outputs, names = self._outputs(select, scope) if is_read else self._unread(select, scope)
-        return BoundSelect(tuple(scope.sources), Both(tuple(conditions)), outputs, names, select.at)
+        at = self._syntax.offset(select)
+        return BoundSelect(tuple(scope.sources), Both(tuple(conditions)), outputs, names, at)
 
-    def _source(self, source: AnySource, scope: Scope, named: _Named) -> Source:
-        if isinstance(source, SubqueryTable):
+    def _source(self, node: exp.Expr, scope: Scope, named: _Named) -> tuple[Source, int]:
+        """Return a table of FROM, and where it begins."""
+        alias = node.args.get("alias")
+        if isinstance(node, exp.Subquery):
+            if isinstance(node.this, exp.Table):
+                raise self._syntax.refused(node, "parentheses around the tables of FROM are not supported")
+            if alias is None:
+                raise self._syntax.refused(node, "a query in FROM needs a name: (SELECT ...) AS name")
             inner = Scope(self._refusals, scope.parent, is_closed=True)
-            expression, columns, types = self._evaluated(self.query(source.query, inner, named))
-            return Source(source.alias.text, columns, types, expression)
-        name, alias = source.name, (source.alias or source.name).text
+            expression, columns, types = self._evaluated(self.query(node.this, inner, self._with(node, inner, named)))
+            return Source(self._syntax.name_of(alias.this).text, columns, types, expression), self._syntax.offset(node)
+        if not isinstance(node, exp.Table):
+            raise self._syntax.unlisted(node)
+        name = self._syntax.name_of(node.this)
+        return self._table(name, None if alias is None else self._syntax.name_of(alias.this).text, named), name.at
+
+    def _table(self, name: Name, alias: str | None, named: _Named) -> Source:
         tables, views = self._catalog.tables, self._catalog.views
         for listed in (named, (*tables, *views)):
             found = matching(name, listed)
             if len(found) > 1:
+                several = " or ".join(found)
                 raise self._refusals.at(
-                    name.at, f"{name.text} could be {' or '.join(found)}: write it in double quotes", "ambiguous-column"
+                    name.at, f"{name.text} could be {several}: write it in double quotes", "ambiguous-column"
                 )
-            if found and listed is named:
+            if not found:
+                continue
+            called = alias or found[0]
+            if listed is named:
                 expression, columns, types = named[found[0]]
-                return Source(alias if source.alias else found[0], columns, types, expression)
-            if found and found[0] in views:
+                return Source(called, columns, types, expression)
+            if found[0] in views:
                 view = views[found[0]]
-                types = self._catalog.types_of(view.expression)
-                return Source(alias if source.alias else found[0], view.columns, types, view.expression)
-            if found:
-                return self._table(tables[found[0]], alias if source.alias else found[0])
+                return Source(called, view.columns, self._catalog.types_of(view.expression), view.expression)
+            table = tables[found[0]]
+            stored = None if table.relation is None else Relation(table.relation)
+            columns, types = tuple(one.name for one in table.columns), tuple(one.column_type for one in table.columns)
+            return Source(called, columns, types, stored, table if stored is None else None)
         raise self._refusals.unknown(name.at, "table", name.text, (*named, *tables, *views))
 
-    def _table(self, table: CatalogTable, alias: str) -> Source:
-        columns, types = tuple(one.name for one in table.columns), tuple(one.column_type for one in table.columns)
-        relation = table.relation
-        return Source(alias, columns, types, *((None, table) if relation is None else (Relation(relation), None)))
-
     def _join(
-        self, joined: Joined, source: Source, group: Sequence[Source], scope: Scope, named: _Named
+        self, join: exp.Join, source: Source, at: int, group: Sequence[Source], scope: Scope, named: _Named
     ) -> list[BoundCondition]:
-        if joined.how == "on" and joined.condition is not None:
-            return [self._condition(joined.condition, scope, named)]
-        at = joined.source.at
-        wanted: list[Name] = list(joined.using)
-        if joined.how == "natural":
+        kind, method = str(join.args.get("kind") or ""), str(join.args.get("method") or "")
+        on, using = join.args.get("on"), join.args.get("using") or ()
+        if kind not in ("", "CROSS", "INNER") or method not in ("", "NATURAL"):
+            raise self._refusals.at(at, f"{method or kind} JOIN is not supported")
+        if bool(on) + bool(using) + (kind == "CROSS") + bool(method) > 1:
+            raise self._refusals.at(at, "a join has one of ON, USING, NATURAL and CROSS")
+        if on is not None:
+            return [self._condition(on, scope, named)]
+        wanted = [self._syntax.name_of(one) for one in using]
+        if method:
             wanted = [Name(column, True, at) for column in source.columns if scope.named(Name(column, False, at), group)]
             if not wanted:
-                raise self._refusals.at(
-                    at, f"{source.name} has no column in common with the tables before it: write CROSS JOIN"
-                )
+                reason = f"{source.name} has no column in common with the tables before it: write CROSS JOIN"
+                raise self._refusals.at(at, reason)
         found: list[BoundCondition] = []
         for name in wanted:
-            lefts = scope.named(Name(name.text, name.quoted and joined.how != "natural", name.at), group)
+            lefts = scope.named(Name(name.text, name.quoted and not method, name.at), group)
             right = scope.column_of(source, name, name.at)
             if not lefts:
                 known = [column for one in group for column in one.columns]
@@ -168,110 +195,121 @@ class Binder:
             scope.hidden.add(right)
         return found
 
-    def _unread(self, select: Select, scope: Scope) -> tuple[tuple[Reference, ...], tuple[str, ...]]:
-        for item in select.items:
-            if isinstance(item.term, ColumnName):
-                scope.column(item.term)
-            elif isinstance(item.term, All) and item.term.table is not None:
-                scope.table(item.term.table)
+    def _item(self, node: exp.Expr) -> tuple[_Item, str | None, int]:
+        """Return what an item of a SELECT shows, its alias, and where it begins."""
+        alias = None
+        if isinstance(node, exp.Alias):
+            alias, node = self._syntax.name_of(node.args["alias"]).text, node.this
+        at, node = self._syntax.offset(node), bare(node)
+        if isinstance(node, exp.Star):
+            return _All(None), alias, at
+        if isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
+            return _All(self._syntax.name_of(node.args["table"])), alias, at
+        return self._syntax.term(node), alias, at
+
+    def _unread(self, select: exp.Select, scope: Scope) -> tuple[tuple[Reference, ...], tuple[str, ...]]:
+        for node in select.expressions:
+            item, _, _ = self._item(node)
+            if isinstance(item, ColumnName):
+                scope.column(item)
+            elif isinstance(item, _All) and item.table is not None:
+                scope.table(item.table)
         return (), ()
 
-    def _outputs(self, select: Select, scope: Scope) -> tuple[tuple[Reference, ...], tuple[str, ...]]:
-        outputs: list[Reference] = []
-        names: list[str] = []
-        for item in select.items:
-            if isinstance(item.term, All):
-                if item.alias is not None:
-                    raise self._refusals.at(item.at, "* has no alias")
-                wanted = scope.visible() if item.term.table is None else self._all_of(scope.table(item.term.table))
+    def _outputs(self, select: exp.Select, scope: Scope) -> tuple[tuple[Reference, ...], tuple[str, ...]]:
+        found: dict[str, Reference] = {}
+        for node in select.expressions:
+            item, alias, at = self._item(node)
+            if isinstance(item, _All):
+                if alias is not None:
+                    raise self._refusals.at(at, "* has no alias")
+                wanted = scope.visible() if item.table is None else references_of(scope.table(item.table))
                 wanted = [one for one in wanted if _use(one) in ("cell", "key")]
-            elif isinstance(item.term, Constant):
-                raise self._refusals.at(item.at, f"a constant ({item.term.text}) as a column is not there: select columns")
+            elif isinstance(item, Constant):
+                raise self._refusals.at(at, f"a constant ({item.text}) as a column is not supported: select columns")
             else:
-                wanted = [scope.column(item.term)]
-                self._check_use(wanted[0], item.at)
+                wanted = [scope.column(item)]
+                self._check_use(wanted[0], at)
             for one in wanted:
-                if one in outputs:
-                    raise self._refusals.at(item.at, f"{one} is selected twice", "name-taken")
-                column = item.alias.text if item.alias is not None else one.source.columns[one.index]
-                if isinstance(item.term, All) and column in names:
+                if one in found.values():
+                    raise self._refusals.at(at, f"{one} is selected twice", "name-taken")
+                column = alias or one.name
+                if isinstance(item, _All) and column in found:
                     column = str(one)
-                if column in names:
-                    raise self._refusals.at(
-                        item.at, f"two columns of the result are called {column!r}: name one with AS", "name-taken"
-                    )
+                if column in found:
+                    reason = f"two columns of the result are called {column!r}: name one with AS"
+                    raise self._refusals.at(at, reason, "name-taken")
                 if one.source not in scope.sources:
-                    raise self._refusals.at(
-                        item.at, f"{one} is a column of the query around this one: select one of its own"
-                    )
-                outputs.append(one)
-                names.append(column)
-        return tuple(outputs), tuple(names)
+                    reason = f"{one} is a column of the query around this one: select one of its own"
+                    raise self._refusals.at(at, reason)
+                found[column] = one
+        return tuple(found.values()), tuple(found)
 
-    def _all_of(self, source: Source) -> list[Reference]:
-        return [Reference(source, index) for index in range(len(source.columns))]
+    def _condition(self, node: exp.Expr, scope: Scope, named: _Named) -> BoundCondition:
+        node = bare(node)
+        match node:
+            case exp.And() | exp.Or():
+                parts = tuple(self._condition(one, scope, named) for one in parts_of(node, type(node)))
+                return Both(parts) if isinstance(node, exp.And) else Either(parts)
+            case exp.Not():
+                return negated(self._condition(node.this, scope, named))
+            case exp.EQ() | exp.NEQ():
+                left, right = self._syntax.term(node.this), self._syntax.term(node.args["expression"])
+                return self._comparison(left, right, isinstance(node, exp.EQ), self._syntax.offset(node), scope)
+            case exp.Exists():
+                return self._has_row(self.query(node.this, scope, named, is_read=False), ())
+            case exp.In():
+                return self._membership(node, scope, named)
+        raise self._syntax.no_condition(node)
 
-    def _condition(self, condition: Condition, scope: Scope, named: _Named) -> BoundCondition:
-        match condition:
-            case Conjuncts(parts):
-                return Both(tuple(self._condition(one, scope, named) for one in parts))
-            case Alternatives(parts):
-                return Either(tuple(self._condition(one, scope, named) for one in parts))
-            case Negation(part):
-                return negated(self._condition(part, scope, named))
-            case Comparison():
-                return self._comparison(condition, scope)
-            case Exists():
-                return self._has_row(
-                    self.query(condition.query, scope, named, is_read=not isinstance(condition.query, Select)), ()
-                )
-            case Membership():
-                return self._membership(condition, scope, named)
-            case _:  # what is of a row of the result is never within a condition
-                raise self._refusals.at(
-                    condition.at, "known and probability stand only in the WHERE of the outermost SELECT"
-                )
-
-    def _comparison(self, condition: Comparison, scope: Scope) -> BoundCondition:
-        left, right = condition.left, condition.right
+    def _comparison(
+        self, left: ColumnName | Constant, right: ColumnName | Constant, equal: bool, at: int, scope: Scope
+    ) -> BoundCondition:
         if isinstance(left, Constant):
             left, right = right, left
         if isinstance(left, Constant):
-            raise self._refusals.at(condition.at, "two constants are compared: a condition compares a column")
+            raise self._refusals.at(at, "two constants are compared: a condition compares a column")
         column = scope.column(left)
         if isinstance(right, Constant):
             if column.source.table is not None and _use(column) == "label":
-                return self._called(column, column.source.table, right, condition.equal)
+                return self._called(column, column.source.table, right, equal)
             self._check_use(column, left.at)
-            return Equality(column, self._entity(right, column), condition.equal)
+            return Equality(column, self._entity(right, column), equal)
         other = scope.column(right)
         self._check_use(column, left.at)
         self._check_use(other, right.at)
-        return self._equality(column, other, condition.equal, condition.at)
+        return self._equality(column, other, equal, at)
 
     def _called(self, column: Reference, table: CatalogTable, label: Constant, equal: bool) -> BoundCondition:
         """Return that a row is, or is not, one of those that people call so."""
-        key = next(index for index, one in enumerate(table.columns) if one.use == "key")
         try:
             entities = self._catalog.called(label.text, table)
         except RelatumError as error:
             raise self._refusals.of(label.at, error) from None
-        each = tuple(Equality(Reference(column.source, key), entity, True) for entity in entities)
+        key = Reference(column.source, table.key or 0)
+        each = tuple(Equality(key, entity, True) for entity in entities)
         return Either(each) if equal else negated(Either(each))
 
-    def _membership(self, condition: Membership, scope: Scope, named: _Named) -> BoundCondition:
-        query = self.query(condition.query, scope, named)
-        columns = outputs_of(query)
-        if len(condition.row) != len(columns):
-            raise self._refusals.at(condition.at, f"IN compares {len(condition.row)} columns with a query of {len(columns)}")
-        row: list[Term | Reference] = []
-        for term in condition.row:
+    def _membership(self, node: exp.In, scope: Scope, named: _Named) -> BoundCondition:
+        left, at, query = node.this, self._syntax.offset(node), node.args.get("query")
+        if query is None:
+            term = self._syntax.term(left)
+            if not node.expressions:
+                raise self._refusals.at(at, "IN () without values is not supported")
+            listed = [(self._syntax.term(one), self._syntax.offset(one)) for one in node.expressions]
+            return Either(tuple(self._comparison(term, one, True, where, scope) for one, where in listed))
+        terms = [self._syntax.term(one) for one in (left.expressions if isinstance(left, exp.Tuple) else [left])]
+        found = self.query(query, scope, named)
+        if len(terms) != len(columns := found.outputs):
+            raise self._refusals.at(at, f"IN compares {len(terms)} columns with a query of {len(columns)}")
+        row: list[Constant | Reference] = []
+        for term in terms:
             row.append(scope.column(term) if isinstance(term, ColumnName) else term)
             if isinstance(row[-1], Reference):
                 self._check_use(row[-1], term.at)
-        return self._member(row, query, condition.at)
+        return self._member(row, found, at)
 
-    def _member(self, row: Sequence[Term | Reference], query: BoundQuery, at: int) -> BoundCondition:
+    def _member(self, row: Sequence[Constant | Reference], query: BoundQuery, at: int) -> BoundCondition:
         """Return that a row is one of a query."""
         if isinstance(query, BoundSetOperation):
             left, right = self._member(row, query.left, at), self._member(row, query.right, at)
@@ -282,7 +320,7 @@ class Binder:
         for term, column in zip(row, query.outputs, strict=True):
             if isinstance(term, Reference):
                 equal.append(self._equality(term, column, True, at))
-            elif isinstance(term, Constant):
+            else:
                 equal.append(Equality(column, self._entity(term, column), True))
         return HasRow(replace(query, condition=Both((query.condition, *equal))), True)
 

@@ -6,16 +6,15 @@ gives a condition as alternatives, each of which is a plain list of what must ho
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from relatum.algebra import Expression
 from relatum.data.column_types import ColumnType
+from relatum.errors import DataError
 from relatum.sql.catalog import CatalogTable
 
-
-class TooManyBranches(Exception):  # noqa: N818  # whoever knows the text says where it is
-    """More alternatives than are read."""
+_ALTERNATIVES = "AND, OR, NOT, IN and EXISTS"
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +48,13 @@ class Reference:
         """What its entities are."""
         return self.source.types[self.index]
 
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.source.columns[self.index]
+
     def __str__(self) -> str:
-        return f"{self.source.name}.{self.source.columns[self.index]}"
+        return f"{self.source.name}.{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +116,11 @@ class BoundSetOperation:
         """What the columns are called: as on the left."""
         return self.left.names
 
+    @property
+    def outputs(self) -> tuple[Reference, ...]:
+        """The columns of the first SELECT, whose types stand for all."""
+        return self.left.outputs
+
 
 BoundQuery = BoundSelect | BoundSetOperation
 
@@ -154,7 +163,7 @@ class Budget:
         """Take off some, or refuse."""
         self.left -= count
         if self.left < 0:
-            raise TooManyBranches
+            raise DataError("over-limit", f"{_ALTERNATIVES} of this query come to too many alternatives")
 
 
 def negated(condition: BoundCondition) -> BoundCondition:
@@ -196,12 +205,5 @@ def _different(found: Iterable[Branch]) -> list[Branch]:
 
 def _check(count: int, most: int, budget: Budget) -> None:
     if count > most:
-        raise TooManyBranches
+        raise DataError("over-limit", f"{_ALTERNATIVES} of this SELECT come to more than {most} alternatives")
     budget.spend(count if count > 1 else 0)
-
-
-def outputs_of(query: BoundQuery) -> Sequence[Reference]:
-    """Return the columns of a query's first SELECT, whose types stand for all."""
-    while isinstance(query, BoundSetOperation):
-        query = query.left
-    return query.outputs

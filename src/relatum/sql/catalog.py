@@ -50,9 +50,18 @@ class CatalogTable:
     columns: tuple[CatalogColumn, ...]
 
     @property
-    def key(self) -> CatalogColumn | None:
-        """The column that its rows are known by, where these are entities."""
-        return next((one for one in self.columns if one.use == "key"), None)
+    def key(self) -> int | None:
+        """The index of the column that its rows are known by, where these are entities."""
+        return next((index for index, one in enumerate(self.columns) if one.use == "key"), None)
+
+    @property
+    def row_type(self) -> ColumnType | None:
+        """What its rows are, where these are entities."""
+        return None if self.key is None else self.columns[self.key].column_type
+
+    def has_key(self, relation: RelationSchema) -> bool:
+        """Return whether a relation has a column of this table behind its key: not that of facts over several entities."""
+        return not any(one.relation == relation and one.position == 0 for one in self.columns)
 
     @property
     def relation(self) -> RelationSchema | None:
@@ -122,8 +131,7 @@ class Catalog:
 
     def called(self, label: str, table: CatalogTable) -> list[str]:
         """Return the entities that rows with a label are, which there must be."""
-        key = table.key
-        prefix = "" if key is None or key.column_type is None else key.column_type.prefix
+        prefix = "" if table.row_type is None else table.row_type.prefix
         found = [one for one in self._labels.named(label, prefix) if one in self.entities]
         if not found:
             known = (text for entity, text in self._labels.items() if entity.startswith(prefix))
@@ -132,14 +140,13 @@ class Catalog:
 
     def rows_of(self, table: CatalogTable) -> Expression | None:
         """Return the entities that are rows of a table, as far as any fact has them."""
-        key = table.key
-        if key is None or key.column_type is None or key.column_type.entity_type is None:
+        if table.row_type is None or table.row_type.entity_type is None:
             return None
         columns: list[Expression] = [
             Project(Relation(relation), (position,)) if relation.arity > 1 else Relation(relation)
             for relation in self.schema
             for position, one in enumerate(self.column_types.get(relation.name, ()))
-            if one.entity_type == key.column_type.entity_type
+            if one.entity_type == table.row_type.entity_type
         ]
         return reduce(Union, columns) if columns else None
 

@@ -11,25 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relatum.algebra import (
-    Expression,
-    Filter,
-    Join,
-    Product,
-    Project,
-    Rename,
-    SelectConstant,
-    SelectEqual,
-)
+from relatum.algebra import Expression, Filter, Join, Product, Project, Rename, SelectConstant, SelectEqual
+from relatum.errors import DataError
 
 _MOST_SOURCES = 64
 
 # A test that two variables, or a variable and an entity, are equal or unequal.
 _Test = tuple[int, int | str, bool]
-
-
-class TooManySources(Exception):  # noqa: N818  # not an error by itself: whoever knows the text says where it is
-    """More tables are joined than is read."""
 
 
 class Conjunction:
@@ -87,7 +75,7 @@ class Conjunction:
     def add(self, source: Expression) -> list[int]:
         """Return the columns of one more source, which stays in one piece."""
         if len(self.sources) >= _MOST_SOURCES:
-            raise TooManySources(f"a query joins more than {_MOST_SOURCES} tables")
+            raise DataError("over-limit", f"a query joins more than {_MOST_SOURCES} tables")
         columns = [self.free() for _ in range(source.arity)]
         self.sources.append((source, tuple(columns)))
         return columns

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from relatum.errors import UnknownNameError
 from relatum.sql.bound import Reference, Source
 from relatum.sql.scan import Refusals, SqlError
-from relatum.sql.tree import ColumnName, Name
+from relatum.sql.syntax import ColumnName, Name
 
 
 def matching(name: Name, known: Iterable[str]) -> list[str]:
@@ -17,6 +17,11 @@ def matching(name: Name, known: Iterable[str]) -> list[str]:
     if name.text in listed:
         return [name.text]
     return [] if name.quoted else [one for one in listed if one.casefold() == name.text.casefold()]
+
+
+def references_of(source: Source) -> list[Reference]:
+    """Return all columns of a table."""
+    return [Reference(source, index) for index in range(len(source.columns))]
 
 
 @dataclass
@@ -46,54 +51,51 @@ class Scope:
     def visible(self, sources: Sequence[Source] | None = None) -> list[Reference]:
         """Return the columns of all or some tables that a bare name can mean, in order."""
         listed = self.sources if sources is None else sources
-        every = (Reference(source, index) for source in listed for index in range(len(source.columns)))
-        return [one for one in every if one not in self.hidden]
+        return [one for source in listed for one in references_of(source) if one not in self.hidden]
+
+    def reachable(self) -> Iterator[Scope]:
+        """Yield this and those around that can be named, the nearest first."""
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = None if scope.is_closed else scope.parent
 
     def table(self, name: Name) -> Source:
         """Return the table that a name means, here or around."""
-        scope: Scope | None = self
         known = []
-        while scope is not None:
-            found = matching(name, [one.name for one in scope.sources])
-            if found:
+        for scope in self.reachable():
+            if found := matching(name, [one.name for one in scope.sources]):
                 return next(one for one in scope.sources if one.name == found[0])
             known += [one.name for one in scope.sources]
-            scope = None if scope.is_closed else scope.parent
         raise self.refusals.unknown(name.at, "table of this query", name.text, known)
 
     def column(self, wanted: ColumnName) -> Reference:
-        """Return the column that is meant, here or around; refuse one that is not there, or could be several."""
+        """Return the column that is meant, here or around; refuse one that does not exist, or could be several."""
         if wanted.table is not None:
             return self.column_of(self.table(wanted.table), wanted.name, wanted.at)
-        scope: Scope | None = self
         known: list[str] = []
-        while scope is not None:
+        for scope in self.reachable():
             found = scope.named(wanted.name)
             if len(found) > 1:
-                raise self.refusals.at(
-                    wanted.at, f"{wanted.name.text} could be {' or '.join(map(str, found))}: write which", "ambiguous-column"
-                )
+                several = " or ".join(map(str, found))
+                raise self.refusals.at(wanted.at, f"{wanted.name.text} could be {several}: write which", "ambiguous-column")
             if found:
                 return found[0]
-            known += [one.source.columns[one.index] for one in scope.visible()]
-            scope = None if scope.is_closed else scope.parent
+            known += [one.name for one in scope.visible()]
         raise self._unknown(wanted, known)
 
     def named(self, name: Name, sources: Sequence[Source] | None = None) -> list[Reference]:
         """Return the columns of all or some tables that a bare name means."""
         seen = self.visible(sources)
-        names = matching(name, (one.source.columns[one.index] for one in seen))
-        return [one for one in seen if one.source.columns[one.index] in names]
+        names = matching(name, (one.name for one in seen))
+        return [one for one in seen if one.name in names]
 
     def column_of(self, source: Source, name: Name, at: int) -> Reference:
         """Return a column of a table."""
         found = matching(name, source.columns)
         if len(found) > 1:
-            raise self.refusals.at(
-                at,
-                f"{name.text} could be {' or '.join(found)} of {source.name}: write it in double quotes",
-                "ambiguous-column",
-            )
+            several = f"{' or '.join(found)} of {source.name}"
+            raise self.refusals.at(at, f"{name.text} could be {several}: write it in double quotes", "ambiguous-column")
         if not found:
             raise self.refusals.unknown(at, f"column of {source.name}", name.text, source.columns)
         return Reference(source, source.columns.index(found[0]))

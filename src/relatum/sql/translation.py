@@ -13,6 +13,7 @@ from functools import reduce
 
 from relatum.algebra import Difference, Expression, Intersection, Join, Project, Relation, Union
 from relatum.data.schema import RelationSchema
+from relatum.errors import DataError
 from relatum.sql.binding import Evaluated
 from relatum.sql.bound import (
     BoundQuery,
@@ -21,12 +22,10 @@ from relatum.sql.bound import (
     Budget,
     Reference,
     Source,
-    TooManyBranches,
     branches,
-    outputs_of,
 )
-from relatum.sql.catalog import Catalog
-from relatum.sql.conjunction import Conjunction, TooManySources
+from relatum.sql.catalog import Catalog, CatalogTable
+from relatum.sql.conjunction import Conjunction
 from relatum.sql.scan import Refusals
 
 MOST_BRANCHES = 64  # alternatives of one SELECT
@@ -50,15 +49,13 @@ class Translator:
     def evaluated(self, query: BoundQuery) -> Evaluated:
         """Return a query's expression, or None if it can have no rows, its columns and their types."""
         expression = self.expression(query)
-        types = [one.column_type for one in outputs_of(query)] if expression is None else self._catalog.types_of(expression)
+        types = [one.column_type for one in query.outputs] if expression is None else self._catalog.types_of(expression)
         return expression, query.names, tuple(types)
 
     def expression(self, query: BoundQuery) -> Expression | None:
         """Return the expression of a query, whose columns are those of the result; None if it can have no rows."""
         if isinstance(query, BoundSelect):
-            found = [self._solved(branch, query.outputs, query.at)[0] for branch in self._branches(query)]
-            different = dict.fromkeys(one for one in found if one is not None)
-            return reduce(Union, different) if different else None
+            return self._of_select(query, merge=False)[0]
         left, right = self.expression(query.left), self.expression(query.right)
         if left is not None and right is not None:
             return _OPERATIONS[query.operation](left, right)
@@ -72,47 +69,21 @@ class Translator:
         Columns of the result that a join makes equal are one column of the expression, where there are no alternatives.
         """
         if isinstance(query, BoundSelect):
-            found = self._branches(query)
-            if len(found) == 1:
-                return self._solved(found[0], query.outputs, query.at, merge=True)
+            return self._of_select(query, merge=True)
         return self.expression(query), tuple(range(len(query.names)))
 
-    def _branches(self, query: BoundSelect) -> list[Branch]:
+    def _of_select(self, query: BoundSelect, *, merge: bool) -> tuple[Expression | None, tuple[int, ...]]:
         try:
-            return [Branch(query.sources) + one for one in branches(query.condition, MOST_BRANCHES, self._budget)]
-        except TooManyBranches:
-            raise self._refusals.at(
-                query.at,
-                f"AND, OR, IN and EXISTS of this SELECT come to more than {MOST_BRANCHES} alternatives",
-                "over-limit",
-            ) from None
+            found = [Branch(query.sources) + one for one in branches(query.condition, MOST_BRANCHES, self._budget)]
+            if merge and len(found) == 1:
+                return self._solved(found[0], query.outputs, merge=True)
+            alternatives = [self._solved(branch, query.outputs)[0] for branch in found]
+        except DataError as error:
+            raise self._refusals.of(query.at, error) from None
+        different = dict.fromkeys(one for one in alternatives if one is not None)
+        return reduce(Union, different) if different else None, tuple(range(len(query.names)))
 
     def _solved(
-        self, branch: Branch, outputs: Sequence[Reference], at: int, *, merge: bool = False
-    ) -> tuple[Expression | None, tuple[int, ...]]:
-        try:
-            return _Solver(self._catalog, self._budget).solve(branch, outputs, merge=merge)
-        except TooManySources as error:
-            raise self._refusals.at(at, str(error), "over-limit") from None
-        except TooManyBranches:
-            raise self._refusals.at(
-                at, "NOT, OR and EXISTS of this query come to too many alternatives", "over-limit"
-            ) from None
-        except _Apart as error:
-            raise self._refusals.at(at, str(error)) from None
-
-
-class _Apart(Exception):  # noqa: N818
-    """Columns of a table that no fact has together."""
-
-
-class _Solver:
-    """Turns branches into expressions."""
-
-    def __init__(self, catalog: Catalog, budget: Budget) -> None:
-        self._catalog, self._budget = catalog, budget
-
-    def solve(
         self, branch: Branch, outputs: Sequence[Reference], *, merge: bool = False
     ) -> tuple[Expression | None, tuple[int, ...]]:
         """Return the expression over some columns of a branch, and which column each is; None if nothing can hold."""
@@ -238,11 +209,13 @@ class _Work:
         listed = source.table.columns
         named = [one.index for one in self._named if one.source is source]
         relations = dict.fromkeys(listed[index].relation for index in sorted(named) if listed[index].relation is not None)
-        key = next((index for index, one in enumerate(listed) if one.use == "key"), None)
-        if not relations and (key is None or not self._is_entity(source)):
+        key = source.table.key
+        if not relations and (key is None or self._catalog.rows_of(source.table) is None):
             relations = dict.fromkeys([one.relation for one in listed if one.relation is not None][:1])
-        held = None if key is None else self._key(source, key)
-        self._check_together(source, relations, key, named)
+        held = self.conjunction.free()
+        if key is not None:
+            self.columns[Reference(source, key)] = held
+        self._check_together(source.name, source.table, relations, key in named)
         for relation in relations:
             if relation is None:
                 continue
@@ -250,44 +223,27 @@ class _Work:
             for index, one in enumerate(listed):
                 if one.relation == relation:
                     self.columns[Reference(source, index)] = columns[one.position]
-            if key is not None and held is not None and self._has_key(source, relation):
+            if key is not None and source.table.has_key(relation):
                 self.conjunction.equate(columns[0], held)
                 if self.columns[Reference(source, key)] == held:
                     self.columns[Reference(source, key)] = columns[0]
         return bool(relations)
 
-    def _key(self, source: Source, key: int) -> int:
-        held = self.conjunction.free()
-        self.columns[Reference(source, key)] = held
-        return held
-
-    def _is_entity(self, source: Source) -> bool:
-        return source.table is not None and self._catalog.rows_of(source.table) is not None
-
-    def _has_key(self, source: Source, relation: RelationSchema) -> bool:
-        """Return whether a relation has a column of a table behind its key: not that of facts over several entities."""
-        listed = source.table.columns if source.table is not None else ()
-        return not any(one.relation == relation and one.position == 0 for one in listed)
-
     def _check_together(
-        self, source: Source, relations: Mapping[RelationSchema | None, None], key: int | None, named: Sequence[int]
+        self, name: str, table: CatalogTable, relations: Mapping[RelationSchema | None, None], key_is_named: bool
     ) -> None:
-        apart = [one for one in relations if one is not None and not self._has_key(source, one)]
-        if apart and (len(relations) > 1 or key in named):
-            columns = (
-                [one.name for one in source.table.columns if one.relation == apart[0]] if source.table is not None else []
-            )
-            raise _Apart(
-                f"{source.name}: {' and '.join(columns)} are facts without the key, "
-                "so that no other column can be named with them"
-            )
+        """Refuse columns of a table that no fact has together."""
+        apart = [one for one in relations if one is not None and not table.has_key(one)]
+        if apart and (len(relations) > 1 or key_is_named):
+            columns = " and ".join(one.name for one in table.columns if one.relation == apart[0])
+            reason = f"{name}: {columns} are facts without the key, so that no other column can be named with them"
+            raise DataError("sql-not-supported", reason)
 
     def _complete(self, source: Source, outputs: Sequence[Reference], *, merge: bool) -> None:
         """Give the key of a table, of which nothing else is named, a column, unless what it is equal to has one already."""
-        key = next(
-            index for index, one in enumerate(source.columns) if source.table and source.table.columns[index].use == "key"
-        )
-        one = Reference(source, key)
+        if source.table is None or source.table.key is None:
+            return
+        one = Reference(source, source.table.key)
         held, columns = self.columns[one], self.conjunction.columns()
         taken = set() if merge else {self.columns[other] for other in outputs}
         root = self.conjunction.root(held)
@@ -298,9 +254,8 @@ class _Work:
         elif free := [column for column in equal if column not in taken]:
             self.columns[one] = free[0]
             return
-        rows = self._catalog.rows_of(source.table) if source.table is not None else None
-        if rows is None:
-            raise _Apart(f"{source.name} has no facts: name a column of it that has")
+        if (rows := self._catalog.rows_of(source.table)) is None:
+            raise DataError("sql-not-supported", f"{source.name} has no facts: name a column of it that has")
         (column,) = self.conjunction.absorb(rows)
         self.conjunction.equate(column, held)
         self.columns[one] = column

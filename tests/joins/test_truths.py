@@ -9,7 +9,7 @@ import pytest
 
 from relatum.algebra import evaluate
 from relatum.joins.answering import best_answers, holds
-from relatum.joins.facts import FactTruths
+from relatum.joins.truths import FactTruths
 from support.random_expressions import random_expression, random_graph, random_schema
 
 ENTITIES = ["alex", "book", "coffee", "drew"]
