@@ -53,7 +53,7 @@ def test_of_test_facts_so_many_are_held(run: Run, coverage: float) -> None:
         run.parameters,
         spec=run.spec,
         split=Split(SPLIT.train, SPLIT.valid, empty, source="towns"),
-        **run.validated._asdict(),
+        validated=run.validated,
     )
     held = []
     for relation, *entities in SPLIT.test:

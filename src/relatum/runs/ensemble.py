@@ -41,7 +41,7 @@ def join(runs: Sequence[Kind]) -> Kind:
         parameters,
         spec=Spec(first.spec.data, spec=first.spec, settings=model.settings),
         split=first.split,
-        **learned._asdict(),
+        validated=learned,
         events=[],
         environment={**first.environment, "ensemble": members},
     )

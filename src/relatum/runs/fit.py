@@ -152,7 +152,7 @@ def fit_in_memory(
         trained.best,
         spec=spec,
         split=split,
-        **found[-1].with_evidence_of(split.trained_on(spec.training.refit))._asdict(),
+        validated=found[-1].with_evidence_of(split.trained_on(spec.training.refit)),
         events=journal.read(),
         environment=environment_of(split),
     )
