@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +40,16 @@ class AnswerBlock(NamedTuple):
     scores: Float32
     probabilities: Float64 | None
     sources: Int64
+
+    def rows_of(
+        self, run: Trained, positions: Sequence[int]
+    ) -> Iterator[tuple[tuple[str, ...], int, float, float | None, str | None]]:
+        """Yield of each answer the names at some positions, its rank, score and probability, and the part that holds it."""
+        names, parts = run.entities, [*run.split.parts, None]
+        likely = [None] * len(self.ranks) if self.probabilities is None else self.probabilities.tolist()
+        sources = (parts[one] for one in self.sources.tolist())
+        facts = (tuple(names[one] for one in fact) for fact in self.facts[list(positions)].T.tolist())
+        yield from zip(facts, self.ranks.tolist(), self.scores.tolist(), likely, sources, strict=True)
 
     @classmethod
     def empty(cls, arity: int) -> AnswerBlock:
