@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from relatum.records import Records
+from relatum.records import Records, columns_of
 from relatum.runs.column_quality import column_quality
 from relatum.runs.fit import Watch, fit_in_memory
 from relatum.runs.trained import Trained
@@ -45,12 +45,7 @@ class OneMeasure:
         return {**asdict(self), "difference": self.difference}
 
 
-BOTH_SPLITS_COLUMNS: dict[str, type] = {
-    "measure": str,
-    "what": str,
-    "held_out": int,
-    **dict.fromkeys(("by_time", "at_random", "difference"), float),
-}
+BOTH_SPLITS_COLUMNS = {**columns_of(OneMeasure), "difference": float}
 
 
 class BothSplits(Records[OneMeasure]):

@@ -14,7 +14,7 @@ from relatum.errors import DataError, UnknownNameError
 from relatum.imputation.baselines import baseline_answers
 from relatum.imputation.metrics import accuracy, calibration_error, macro_f1
 from relatum.progress import progress
-from relatum.records import Records
+from relatum.records import Records, columns_of
 from relatum.runs.filling import models_of, rows_of
 from relatum.runs.trained import Trained
 
@@ -74,16 +74,7 @@ class ColumnQuality:
         return {**asdict(self), "verdict": self.verdict}
 
 
-COLUMN_QUALITY_COLUMNS: dict[str, type] = {
-    "table": str,
-    "column": str,
-    "cells": int,
-    "facts": int,
-    **dict.fromkeys(("accuracy", "macro_f1", "probability", "calibration_error"), float),
-    **dict.fromkeys(("most_frequent", "counting", "naive_bayes", "best_single_column"), float),
-    "bins": bool,
-    "verdict": str,
-}
+COLUMN_QUALITY_COLUMNS = {**columns_of(ColumnQuality), "verdict": str}
 
 
 class ColumnQualities(Records[ColumnQuality]):

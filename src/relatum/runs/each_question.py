@@ -13,6 +13,7 @@ from relatum.data.schema import RelationSchema
 from relatum.data.sorting import differs_from_previous, row_order
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError, UnknownNameError, nearest_names
+from relatum.runs.answers import by_position
 from relatum.runs.trained import Trained
 
 _OPEN, _EVERY = "?", "*"
@@ -60,10 +61,8 @@ def each_question(
         reader.end()
         return _question(run, relation, words, given)
     relation = _stored(run, given)
-    if arguments and roles:
-        raise DataError("mixed-arguments", "name the arguments by position or by role, not both", place=relation)
-    values = dict(enumerate(arguments)) or {relation.position(role): value for role, value in (roles or {}).items()}
-    if len(values) != relation.arity or len(values) <= max(values):
+    values = by_position(relation, arguments, roles or {})
+    if len(values) != relation.arity:
         raise DataError("argument-count", f"{relation} takes {relation.arity} arguments, not {len(values)}")
     words = {position: _word(value) for position, value in values.items()}
     shown = ", ".join(as_written(words[position].name) for position in range(relation.arity))
