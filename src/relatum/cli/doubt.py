@@ -13,8 +13,7 @@ from relatum.formatting import count, percent
 
 if TYPE_CHECKING:
     from relatum.evidence.reasons import Reason
-    from relatum.runs.doubt import DoubtfulFact
-    from relatum.runs.doubtful_cells import DoubtfulCells
+    from relatum.runs.doubt import DoubtfulCells, DoubtfulFact
 
 Many = list[str] | None
 

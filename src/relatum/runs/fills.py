@@ -51,7 +51,7 @@ class Fill:
         """Return all fields by name, the row as text."""
         return {
             "table": self.table,
-            "row": ", ".join(f"{name}={value}" for name, value in self.row.items()),
+            "row": row_text(self.row),
             "column": self.column,
             "value": self.value if self.value is None else str(self.value),
             "label": self.label,
@@ -59,6 +59,11 @@ class Fill:
             "probability": self.probability,
             "reason": self.reason,
         }
+
+
+def row_text(row: Mapping[str, Value]) -> str:
+    """Return what a row is known by as text."""
+    return ", ".join(f"{name}={value}" for name, value in row.items())
 
 
 @dataclass(frozen=True, slots=True)

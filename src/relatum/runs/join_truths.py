@@ -28,7 +28,7 @@ from relatum.models.ops import one_torch_thread
 from relatum.models.reale import ReAlE
 from relatum.reasoning.query import Query
 from relatum.reasoning.reasoner import Reasoner
-from relatum.runs.column_truths import ColumnTruths
+from relatum.runs.column_answers import ColumnTruths
 from relatum.runs.trained import Trained
 from relatum.time_limit import Limit
 
