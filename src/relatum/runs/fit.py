@@ -168,13 +168,8 @@ def fit_into(
 ) -> None:
     """Train into a new directory, which then holds all that a trained model needs, the facts included.
 
-    Args:
-        folder: it must be new or empty.
-        spec: what is trained, and how; or a function that says so of the facts.
-        split: returns the facts; it is called once the directory is known to be free.
-        watch: is told of every step, epoch and validation.
-        began: the moment, by `time.monotonic`, from which `training.minutes` count; by default now.
-        trackers: are told of every event of the journal.
+    The facts are asked for, by `split`, once the directory is known to be free; `training.minutes` count from the moment
+    `began`, by `time.monotonic`, by default now.
     """
     began = time.monotonic() if began is None else began
     require_free(folder)

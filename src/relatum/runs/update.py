@@ -33,17 +33,10 @@ _VALIDATED, _NEW_FACTS = 1000, 250  # facts that are ranked at most before and a
 
 @dataclass(frozen=True, eq=False)
 class Folded:
-    """A run, and what became of its model with more facts.
+    """A run, and what became of its model with more facts: over the run's and the new ones together, which are `wide`.
 
-    Attributes:
-        trained: the run as it was.
-        wide: its facts and the new ones.
-        model: over all of them.
-        start: the parameters before the fit, with rows for all entities.
-        parameters: those after it.
-        new: the entities that have got a row.
-        refitted: the known entities whose rows were fitted too.
-        seconds: that the fit took.
+    The fit began at the parameters `start`, with rows for all entities, and ended at `parameters`. It has fitted the rows of
+    the entities that are `new`, and of known ones that are `refitted`.
     """
 
     trained: Trained
@@ -108,11 +101,7 @@ def update(run: Kind, new_facts: Split, *, seed: int = 0, refit: bool = False) -
     known entities become known training facts. `valid` and `test` facts join those of the run; nothing is fitted to them.
     What was done, and how it went, is the last record of the new run's journal.
 
-    Args:
-        run: the trained run.
-        new_facts: the facts; the run must know their relations.
-        seed: of everything that is drawn.
-        refit: fit also the rows of known entities that stand in more new facts than old ones.
+    Arguments are as of `Run.update`; the run must know the relations of the facts.
     """
     whole_number("seed", seed, least=0)
     folded = _folded(run, _with_more(run, new_facts), run.spec, seed, refit=refit)
