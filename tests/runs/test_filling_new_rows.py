@@ -36,13 +36,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return relatum.fit(relatum.read(path), dim=10, epochs=2, evidence=False, progress=False)
 
 
-def test_new_rows_alone_are_filled_by_what_was_imported(run: Run, tmp_path: Path) -> None:
-    path = write(tmp_path / "today.db", [], [("d5", "m5", None), ("d6", "m6", None)])
-    found = run.fill(path, columns=["trips.city"])
-    assert [(one.row, one.value) for one in found] == [({"row": 0}, "c1"), ({"row": 1}, "c2")]
-    assert min(one.probability for one in found) > 0.8
-
-
 def test_only_gaps_of_the_rows_that_were_read_are_filled(run: Run, tmp_path: Path) -> None:
     path = write(tmp_path / "today.db", [("m0", None), ("m99", None)], [])
     found = run.fill(path)

@@ -118,6 +118,9 @@ def test_other_files_are_passed_over(tmp_path: Path) -> None:
     assert read_results(tmp_path).results == ()
     with mistake("no-such-file"):
         read_results(tmp_path / "nowhere")
+    (tmp_path / "torn.json").write_text('{"spec": ')
+    with mistake("damaged-file"):
+        read_results(tmp_path)
 
 
 RUN = {"seed": 0, "minutes_of_training": 1.0, "valid": None, "test": {"mrr": 0.5}}
@@ -146,12 +149,6 @@ SPEC_ = {"data": "jf17k", "model": {"name": "hype"}}
 def test_damaged_results_are_refused_with_their_file(tmp_path: Path, whole: dict[str, Any]) -> None:
     (tmp_path / "odd.json").write_text(json.dumps(whole))
     with mistake("other-format", place=tmp_path / "odd.json"):
-        read_results(tmp_path)
-
-
-def test_torn_files_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "torn.json").write_text('{"spec": ')
-    with mistake("damaged-file"):
         read_results(tmp_path)
 
 
