@@ -36,14 +36,14 @@ from relatum.runs.answers import (
     Prediction,
     Predictions,
     Question,
-    Suggestions,
+    Suggestion,
     question_of,
 )
 from relatum.runs.both_splits import BothSplits, both_splits
 from relatum.runs.bulk_completion import Written, complete_each, write_answers
-from relatum.runs.column_quality import ColumnQualities, column_quality
+from relatum.runs.column_quality import ColumnQuality, column_quality
 from relatum.runs.completion import complete, score
-from relatum.runs.doubt import DOUBT_COLUMNS, DoubtfulCells, DoubtfulFact, doubtful_cells, doubtful_facts
+from relatum.runs.doubt import DOUBT_COLUMNS, DoubtfulCell, DoubtfulFact, doubtful_cells, doubtful_facts
 from relatum.runs.each_question import combinations_of, each_question
 from relatum.runs.ensemble import join as join_runs
 from relatum.runs.export import predictions_table, save_embeddings, save_run
@@ -126,7 +126,7 @@ class Run(Trained):
         return complete(self, parsed, k, new_only=new_only, beam=beam, seconds=seconds, coverage=coverage)
 
     @overload
-    def complete_each(self, question: str, *arguments: object, to: None = None, **wanted: Any) -> Suggestions: ...
+    def complete_each(self, question: str, *arguments: object, to: None = None, **wanted: Any) -> Records[Suggestion]: ...
     @overload
     def complete_each(self, question: str, *arguments: object, to: PathOrText, **wanted: Any) -> Written: ...
     def complete_each(
@@ -143,7 +143,7 @@ class Run(Trained):
         full_names: bool = False,
         escape_formulas: bool = False,
         **roles: object,
-    ) -> Suggestions | Written:
+    ) -> Records[Suggestion] | Written:
         """Return, for each of many entities, the answers that `complete` gives; or write them, and return how many.
 
         Ask `run.complete_each("sold(*, ?)")` or, by role, `run.complete_each("sold(customer, ?)")`: where there is a `*`, or
@@ -221,7 +221,7 @@ class Run(Trained):
         found = doubtful_facts(self, [one.name for one in names or self.model.schema], k)
         return Records(found, DOUBT_COLUMNS, "doubtful facts", plain=DoubtfulFact.to_row)
 
-    def doubt_cells(self, tables: Sequence[str] = (), columns: Sequence[str] = (), k: int = 20) -> DoubtfulCells:
+    def doubt_cells(self, tables: Sequence[str] = (), columns: Sequence[str] = (), k: int = 20) -> Records[DoubtfulCell]:
         """Return the k cells of the imported tables that the rest of their rows and other rows find most doubtful.
 
         Args:
@@ -290,12 +290,7 @@ class Run(Trained):
         return joined_query(self, self.parsed(query), k, new_only=new_only, seconds=seconds, coverage=coverage)
 
     def sql(
-        self,
-        text: str,
-        *,
-        conjunction: str = "product",
-        seconds: float | None = SECONDS,
-        coverage: float | None = None,
+        self, text: str, *, conjunction: str = "product", seconds: float | None = SECONDS, coverage: float | None = None
     ) -> QueryRows | DefinedView:
         """Return the rows that a query of SQL selects, known or predicted, best first; or the view that it makes.
 
@@ -382,12 +377,7 @@ class Run(Trained):
         return Path(path)
 
     def fill(
-        self,
-        source: Any = None,
-        *,
-        tables: Sequence[str] = (),
-        columns: Sequence[str] = (),
-        min_probability: float = 0.0,
+        self, source: Any = None, *, tables: Sequence[str] = (), columns: Sequence[str] = (), min_probability: float = 0.0
     ) -> Fills:
         """Return what the empty cells of the imported tables most probably hold, with probabilities and reasons.
 
@@ -401,7 +391,7 @@ class Run(Trained):
         """
         return fill(self, source=source, tables=tables, columns=columns, min_probability=min_probability)
 
-    def evaluate_columns(self, part: str = "test") -> ColumnQualities:
+    def evaluate_columns(self, part: str = "test") -> Records[ColumnQuality]:
         """Return how well the held-out cells of each column are filled, beside what anybody could count."""
         return column_quality(self, part)
 

@@ -13,7 +13,8 @@ from relatum.formatting import count, percent
 
 if TYPE_CHECKING:
     from relatum.evidence.reasons import Reason
-    from relatum.runs.doubt import DoubtfulCells, DoubtfulFact
+    from relatum.records import Records
+    from relatum.runs.doubt import DoubtfulCell, DoubtfulFact
 
 Many = list[str] | None
 
@@ -63,7 +64,7 @@ def doubt(
         _show(rank, one)
 
 
-def _show_cells(found: DoubtfulCells, *, json: bool) -> None:
+def _show_cells(found: Records[DoubtfulCell], *, json: bool) -> None:
     if json:
         print_json({"cells": [{**one.to_dict(), "row": dict(one.row)} for one in found]})
         return

@@ -85,7 +85,8 @@ class Answerer:
         self.scorer.forget()  # what is kept of a position is its packed side, as far as there is memory
         self._new.forget()
         rows, ranks, answers, found = (np.concatenate([getattr(one, name) for one in sides]) for name in _Ranked._fields[:4])
-        likely = None if sides[0].probabilities is None else np.concatenate([_certain(one) for one in sides])
+        judged = [one.probabilities for one in sides if one.probabilities is not None]
+        likely = np.concatenate(judged) if len(judged) == len(sides) else None
         sources = np.full(len(rows), -1, np.int64)
         facts = questions[:, rows]
         facts[position] = answers
@@ -141,19 +142,8 @@ class _Ranked(NamedTuple):
     probabilities: Float64 | None
 
 
-def _certain(side: _Ranked) -> Float64:
-    return np.empty(0) if side.probabilities is None else side.probabilities
-
-
 def _ranked(
-    run: Trained,
-    scorer: CandidateScorer,
-    position: int,
-    rivals: Rivals,
-    entities: Ids,
-    scores: Float32,
-    *,
-    known: bool,
+    run: Trained, scorer: CandidateScorer, position: int, rivals: Rivals, entities: Ids, scores: Float32, *, known: bool
 ) -> _Ranked:
     """Return answers, [n, m] with -1 for none and best first; new ones by probability, as `complete` has them."""
     likely = block_probabilities(run, scorer, position, rivals, entities, scores, known=known)

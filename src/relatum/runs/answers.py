@@ -164,10 +164,6 @@ class Predictions(Records[Prediction]):
         super().__init__(predictions, {"relation": str, **columns}, f"predicted facts of {named}")
         self._mixed = one is None
 
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """Return the predictions as plain dicts."""
-        return [self._plain(one) for one in self]
-
     def _plain(self, row: Prediction) -> dict[str, Any]:
         if not self._mixed:
             return row.to_dict()
@@ -176,15 +172,9 @@ class Predictions(Records[Prediction]):
 
 @dataclass(frozen=True, slots=True)
 class Suggestion(_ByRole):
-    """An answer to one of many questions that differ in some entities.
+    """An answer to one of many questions that differ in some entities, which come before that of the answer.
 
-    Attributes:
-        entities: those that make the question, and behind them the one that answers it.
-        rank: among the known answers to the question, or among the new ones, from 1.
-        score: as of an `Answer`.
-        probability: as of an `Answer`.
-        source: the split part that holds the fact already, or None.
-        roles: how the positions are called; the entity at a role is a field of that name too.
+    Its rank is that among the known answers to its question, or among the new ones, from 1; all else is as of an `Answer`.
     """
 
     entities: tuple[str, ...]
@@ -207,11 +197,9 @@ class Suggestion(_ByRole):
 _OF_SUGGESTIONS = {"rank": int, **_OWN, "known": bool, "source": str}
 
 
-class Suggestions(Records[Suggestion]):
-    """The answers to many questions, question by question: the known ones, best first, and then the new ones."""
-
-    def __init__(self, suggestions: Iterable[Suggestion], title: str, roles: Sequence[str]) -> None:
-        super().__init__(suggestions, _columns(roles, _OF_SUGGESTIONS), title)
+def suggested(suggestions: Iterable[Suggestion], title: str, roles: Sequence[str]) -> Records[Suggestion]:
+    """Return the answers to many questions, question by question: the known ones, best first, and then the new ones."""
+    return Records(suggestions, _columns(roles, _OF_SUGGESTIONS), title)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,14 +19,10 @@ _EQUAL = 0.02
 
 @dataclass(frozen=True, slots=True)
 class OneMeasure:
-    """A measure by both splits.
+    """A measure by both splits: `MRR` of a relation or of all facts, or `accuracy` of the cells of a column, `table.column`.
 
-    Attributes:
-        measure: `MRR` of facts, `accuracy` of cells.
-        what: a relation, a column as `table.column`, or all facts.
-        held_out: how many facts or cells were held out by time.
-        by_time: the measure on these.
-        at_random: the same on as many rows drawn at random, by a model that was trained without them.
+    So many facts or cells were held out by time; `at_random` it is measured on as many rows drawn at random, by a model that
+    was trained without them.
     """
 
     measure: str

@@ -11,8 +11,9 @@ import numpy as np
 from relatum.data.vocabulary import Ids
 from relatum.models.ops import one_torch_thread
 from relatum.progress import progress
+from relatum.records import Records
 from relatum.runs.answerer import AnswerBlock, Answerer
-from relatum.runs.answers import Suggestion, Suggestions, field_names
+from relatum.runs.answers import Suggestion, field_names, suggested
 from relatum.runs.each_question import Combinations, EachQuestion
 from relatum.runs.trained import Trained
 from relatum.settings import whole_number
@@ -38,13 +39,8 @@ def answer_blocks(
     How questions are cut into blocks follows from how many candidates there are alone, and what torch adds up it adds up in
     one thread: the same questions get the same bits. Memory does not grow with their number.
 
-    Args:
-        run: the run that is asked.
-        question: what the questions have in common.
-        combinations: the entities at the positions that vary.
-        k: how many known answers, and how many new ones.
-        new_only: leave out those that are known already.
-        most: answer the first questions only, at most so many.
+    The combinations are the entities at the positions that vary; only the first questions are answered, if `most` says how
+    many. All else is as of `complete`.
     """
     k = whole_number("k", k)
     answerer = Answerer.of(run, question.relation.name, question.position)
@@ -60,11 +56,11 @@ def answer_blocks(
 
 def complete_each(
     run: Trained, question: EachQuestion, combinations: Combinations, k: int = 10, *, new_only: bool = False
-) -> Suggestions:
+) -> Records[Suggestion]:
     """Return the answers to each question as records; all of them are held in memory."""
     found = answer_blocks(run, question, combinations, k, new_only=new_only)
     records = (one for block in found for one in suggestions_of(run, question, block))
-    return Suggestions(records, str(question), field_names(question.relation, columns_of(question)))
+    return suggested(records, str(question), field_names(question.relation, columns_of(question)))
 
 
 def suggestions_of(run: Trained, question: EachQuestion, block: AnswerBlock) -> Iterator[Suggestion]:
@@ -110,7 +106,7 @@ def write_answers(
     values that they were there: 17 for `items:17`.
 
     A table of a database is called `suggested_` and the name of the relation by default; with `full_names` entities have the
-    names that the run has. Other arguments are as of `answer_blocks`.
+    names that the run has. All else is as of `answer_blocks`.
     """
     build = _Tables(run, question, table, new_only=new_only, full_names=full_names)
     empty = build.table(AnswerBlock.empty(question.relation.arity))

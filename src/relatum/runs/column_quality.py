@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -77,13 +76,6 @@ class ColumnQuality:
 COLUMN_QUALITY_COLUMNS = {**columns_of(ColumnQuality), "verdict": str}
 
 
-class ColumnQualities(Records[ColumnQuality]):
-    """How well each column is filled."""
-
-    def __init__(self, rows: Iterable[ColumnQuality], part: str) -> None:
-        super().__init__(rows, COLUMN_QUALITY_COLUMNS, f"accuracy on {part} cells by column")
-
-
 def _facts(held: RowTable, column: str, rows: Int64) -> int:
     """Return how many different facts the cells of a column in some rows are in; without a relation each is one."""
     schema, relation = held.schema, held.schema.column(column).relation
@@ -93,7 +85,7 @@ def _facts(held: RowTable, column: str, rows: Int64) -> int:
     return int(np.unique(held.cells[indices][:, rows], axis=1).shape[1])
 
 
-def column_quality(run: Trained, part: str = "test") -> ColumnQualities:
+def column_quality(run: Trained, part: str = "test") -> Records[ColumnQuality]:
     """Return how well the held-out cells of each column are filled, by counts of the training cells and the embedding."""
     rows, models = rows_of(run), models_of(run)
     if part not in HELD_OUT_PARTS:
@@ -131,4 +123,4 @@ def column_quality(run: Trained, part: str = "test") -> ColumnQualities:
         raise DataError(
             "no-held-out-cells", f"there are no {part} cells", place=run.name, remedy=f"import with --{part} 0.1"
         )
-    return ColumnQualities(found, part)
+    return Records(found, COLUMN_QUALITY_COLUMNS, f"accuracy on {part} cells by column")

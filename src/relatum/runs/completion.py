@@ -62,10 +62,10 @@ def complete(
     schema = run.schema[question.relation]
     roles = field_names(schema, question.open)
     given = run.entities_of(question)
-    reasons, limit = isinstance(run.model, ReAlE) and beam is None, None
-    if reasons and (question.free or question.relation in run.definitions):
+    is_stored, limit = question.relation not in run.definitions, None
+    if (question.free or not is_stored) and isinstance(run.model, ReAlE) and beam is None:
         found = _by_reasoning(run, question, k, new_only, seconds)
-    elif _has_one_gap(run, question) and coverage is None and beam is None:
+    elif is_stored and len(question.open) == 1 and not question.free and coverage is None and beam is None:
         with one_torch_thread():  # as where many questions are answered: what torch adds up has the same bits
             block = Answerer.of(run, question.relation, question.open[0]).answered(given, k, new_only=new_only)
         rows = block.rows_of(run, question.open)
@@ -95,11 +95,6 @@ def score(run: Trained, question: Question) -> FactScore:
     scores, sources = _scores(scorer, columns), _known_facts(run, question, columns)[1]
     (one,) = _answers(run, question, scorer, columns, scores, sources)
     return FactScore(str(question), one.score, one.probability, _percentile(scorer, columns), one.source)
-
-
-def _has_one_gap(run: Trained, question: Question) -> bool:
-    """Return whether a question asks for one position of a stored relation, and gives all others."""
-    return len(question.open) == 1 and not question.free and question.relation not in run.definitions
 
 
 def _by_reasoning(run: Trained, question: Question, k: int, new_only: bool, seconds: float) -> list[Answer]:

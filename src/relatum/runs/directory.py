@@ -16,15 +16,7 @@ from relatum.datasets.cache import load_columns, save_columns
 from relatum.datasets.registry import DATASETS
 from relatum.datasets.row_files import ROWS, load_rows, save_rows
 from relatum.errors import DataError, RelatumError
-from relatum.files import (
-    is_there,
-    read_document,
-    read_json,
-    sha256_of,
-    stale_temporaries,
-    write_bytes,
-    write_document,
-)
+from relatum.files import is_there, read_document, read_json, sha256_of, stale_temporaries, write_bytes, write_document
 from relatum.kernels.parallel import threads
 from relatum.runs.journal import history_of
 from relatum.runs.spec import Spec

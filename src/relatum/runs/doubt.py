@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -28,13 +28,8 @@ _ALL_PARTS = 2
 _LEAST = 1e-12  # a probability at which a value is as good as impossible
 
 DOUBT_COLUMNS: dict[str, type] = {
-    "fact": str,
-    "role": str,
-    "stored": str,
-    "expected": str,
-    "doubt": float,
-    "evidence": float,
-    "embedding": float,
+    **dict.fromkeys(("fact", "role", "stored", "expected"), str),
+    **dict.fromkeys(("doubt", "evidence", "embedding"), float),
     "source": str,
 }
 
@@ -169,15 +164,15 @@ class DoubtfulCell:
         return {**asdict(self), "row": row_text(self.row)}
 
 
-class DoubtfulCells(Records[DoubtfulCell]):
-    """Doubtful cells, the most doubtful first."""
-
-    def __init__(self, cells: Iterable[DoubtfulCell]) -> None:
-        texts = dict.fromkeys(("table", "row", "column", "stored", "expected"), str)
-        super().__init__(cells, {**texts, "probability": float, "doubt": float, "reason": str}, "doubtful cells")
+_CELL_COLUMNS = {
+    **dict.fromkeys(("table", "row", "column", "stored", "expected"), str),
+    **{"probability": float, "doubt": float, "reason": str},
+}
 
 
-def doubtful_cells(run: Trained, *, tables: Sequence[str] = (), columns: Sequence[str] = (), k: int = 20) -> DoubtfulCells:
+def doubtful_cells(
+    run: Trained, *, tables: Sequence[str] = (), columns: Sequence[str] = (), k: int = 20
+) -> Records[DoubtfulCell]:
     """Return the k most doubtful cells of the imported tables, the most doubtful first.
 
     Each is judged as if it were empty, by the counts of all other cells. The embedding has no say: it has learned what the
@@ -190,7 +185,7 @@ def doubtful_cells(run: Trained, *, tables: Sequence[str] = (), columns: Sequenc
         for table, column in wanted:
             found += _of_column(rows, models, labels, table, column, k)
             advance(1)
-    return DoubtfulCells(sorted(found, key=lambda one: -one.doubt)[:k])
+    return Records(sorted(found, key=lambda one: -one.doubt)[:k], _CELL_COLUMNS, "doubtful cells")
 
 
 def _of_column(

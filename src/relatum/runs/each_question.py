@@ -102,10 +102,7 @@ class Combinations:
 def combinations_of(run: Trained, question: EachQuestion, *, all_entities: bool = False) -> Combinations:
     """Return what stands at the positions that vary in known facts of the relation, whatever these have elsewhere.
 
-    Args:
-        run: the run that is asked.
-        question: the questions.
-        all_entities: all entities instead that can stand there, and where several positions vary, all combinations.
+    With `all_entities` it is all entities that can stand there, and where several positions vary, all combinations.
     """
     if not all_entities:
         columns = run.table(question.relation.name).columns[list(question.varying)]

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, overload
 
 from relatum.errors import SettingError
-from relatum.records import Records
+from relatum.records import Record, Records
 from relatum.tables.change_log import ChangeBatch
 from relatum.tables.changes import Applied, Change, apply_changes, copy_filled, list_batches
 from relatum.tables.table import Value
@@ -67,7 +67,7 @@ def row_text(row: Mapping[str, Value]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class AppliedFills(Applied):
+class AppliedFills(Applied, Record):
     """What became of cells that were to be written into a database.
 
     Attributes:
@@ -79,10 +79,6 @@ class AppliedFills(Applied):
     without_key: int
     groups: int
     unsure: int
-
-    def to_dict(self) -> dict[str, int | None]:
-        """Return all fields by name."""
-        return asdict(self)
 
 
 class Fills(Records[Fill]):

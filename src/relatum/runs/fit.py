@@ -82,13 +82,7 @@ def learned_by(spec: Spec, split: Split, model: Model, parameters: Parameters, c
     """Return what validation facts teach about parameters."""
     training = spec.training
     return validated(
-        model,
-        parameters,
-        split,
-        evidence=training.evidence,
-        seed=spec.seed,
-        columns=columns,
-        answer_sets=not training.refit,
+        model, parameters, split, evidence=training.evidence, seed=spec.seed, columns=columns, answer_sets=not training.refit
     )
 
 

@@ -98,12 +98,7 @@ def _every(scorer: CandidateScorer, relation: str) -> Questions:
 
 
 def _predictions(
-    run: Trained,
-    relation: str,
-    facts: NewFacts,
-    found: Float64 | None,
-    min_probability: float | None,
-    exact: bool,
+    run: Trained, relation: str, facts: NewFacts, found: Float64 | None, min_probability: float | None, exact: bool
 ) -> list[Prediction]:
     """Return new facts, the most likely first, on ties the one with the higher score."""
     names, count = run.entities, len(facts.scores)

@@ -82,12 +82,8 @@ def evaluate_queries(
 ) -> Records[ShapeQuality]:
     """Return how well a run answers queries, shape by shape, and on the whole.
 
-    Args:
-        run: the run.
-        queries: the queries, over the facts that the run was trained on.
-        conjunction: how the probabilities of facts become that of an answer, `product` or `minimum`.
-        seconds: that a query may take; what was found by then counts.
-        predicted_alone: whether known facts count nothing: what rests on one is then not in the way of full-hard answers.
+    The queries are over the facts that the run was trained on. What was found after `seconds` counts; with `predicted_alone`
+    known facts count nothing: what rests on one is then not in the way of full-hard answers.
     """
     truths = RunTruths(run, known_before(run, queries), floor=RANKED_FLOOR)
     with progress("queries", len(queries)) as advance:
@@ -136,11 +132,7 @@ def rank_query(
 
 
 def ranks_of(
-    truths: Truths,
-    query: GradedQuery,
-    listed: Sequence[tuple[tuple[int, ...], float]],
-    seconds: float,
-    proven: bool,
+    truths: Truths, query: GradedQuery, listed: Sequence[tuple[tuple[int, ...], float]], seconds: float, proven: bool
 ) -> RankedQuery:
     """Return the ranks of hard answers among answers that are listed, best first, and all that are not."""
     easy, hard, full = (

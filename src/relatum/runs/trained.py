@@ -48,21 +48,8 @@ from relatum.reasoning.query import Query, QueryResult, parse_query
 from relatum.reasoning.reasoner import Reasoner
 from relatum.runs.answers import Question
 from relatum.runs.column_scores import cells_of_entities, embedding_scores
-from relatum.runs.definitions import (
-    defined_schema,
-    definitions_held,
-    load_definitions,
-    save_definitions,
-    with_definition,
-)
-from relatum.runs.directory import (
-    JOURNAL,
-    SPEC,
-    load_facts,
-    load_fitted,
-    read_environment,
-    why_no_run,
-)
+from relatum.runs.definitions import defined_schema, definitions_held, load_definitions, save_definitions, with_definition
+from relatum.runs.directory import JOURNAL, SPEC, load_facts, load_fitted, read_environment, why_no_run
 from relatum.runs.journal import Journal, TrainingHistory, history_of, read_history
 from relatum.runs.spec import Spec
 from relatum.runs.validated import Validated, answer_sets_of
