@@ -274,15 +274,6 @@ def test_the_default_place_is_beside_the_run(
     assert update(".", new_facts).folder == tmp_path / "mine-updated"
 
 
-def test_a_run_that_is_no_run_or_not_done_is_refused(trained: Path, new_facts: Path, tmp_path: Path) -> None:
-    with mistake("not-a-run"):
-        update(tmp_path / "nowhere", new_facts)
-    shutil.copytree(trained, tmp_path / "begun")
-    (tmp_path / "begun" / "config.json").unlink()
-    with mistake("not-a-run"):
-        update(tmp_path / "begun", new_facts)
-
-
 KILLED = """
 import os, signal, sys
 from pathlib import Path
