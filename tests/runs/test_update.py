@@ -25,8 +25,7 @@ from relatum.rules import mine_rules
 from relatum.runs.journal import Journal, read_history
 from relatum.training.settings import TrainingSettings
 from support.mistakes import mistake
-from support.shop_with_gaps import NEW_CUSTOMERS, add_customers, statements
-from support.small_tables import sqlite_of
+from support.shop_with_gaps import add_customers, new_customers_alone, statements
 
 NEW = "sold\tzoe\tmike\tboat\nsold\tdrew\tzoe\ttea\nbuyer\tzoe\ttea\nbuyer\tkim\tlamp\n"
 MODEL_FILES = ("model.safetensors", "config.json", "entities.txt", "relations.txt", "facts.safetensors", "calibration.json")
@@ -373,11 +372,7 @@ def test_from_a_database_new_rows_are_learned_filled_and_called_by_their_labels(
 
 
 def test_new_rows_alone_leave_those_of_the_run_and_their_labels(gappy_run: Path, tmp_path: Path) -> None:
-    only = sqlite_of(
-        tmp_path / "only.db",
-        "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, city TEXT, country TEXT, segment TEXT)",
-        customers=NEW_CUSTOMERS,
-    )
+    only = new_customers_alone(tmp_path / "only.db")
     made = update(gappy_run, only, tmp_path / "out")
     assert made.split.rows is not None
     assert len(made.split.rows["customers"]) == 122
