@@ -45,7 +45,6 @@ from relatum.runs.column_quality import ColumnQuality, column_quality
 from relatum.runs.completion import complete, score
 from relatum.runs.doubt import DOUBT_COLUMNS, DoubtfulCell, DoubtfulFact, doubtful_cells, doubtful_facts
 from relatum.runs.each_question import combinations_of, each_question
-from relatum.runs.ensemble import join as join_runs
 from relatum.runs.export import predictions_table, save_embeddings, save_run
 from relatum.runs.expressions import BoundExpression
 from relatum.runs.filling import fill
@@ -67,9 +66,9 @@ from relatum.runs.reasons import SIMILAR_FACT_COLUMNS, SimilarFact, objections, 
 from relatum.runs.recipe import spec_of
 from relatum.runs.spec import Spec
 from relatum.runs.sql_answers import DefinedView, answer_sql
-from relatum.runs.trackers import Tracker, Trackers
+from relatum.runs.trackers import Tracker, Trackers, training_bar
 from relatum.runs.trained import SECONDS, Trained
-from relatum.runs.training_bar import training_bar
+from relatum.runs.update import join as join_runs
 from relatum.runs.update import update as fold_in
 from relatum.runs.worker_fit import fit_as_worker, follow, resume_as_worker
 from relatum.settings import whole_number
