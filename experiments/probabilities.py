@@ -40,7 +40,7 @@ _ANSWERED, _AROUND = 1500, 30  # known facts whose questions are asked, and of e
 def fitted(run: Run) -> Run:
     """Return a run with rules and probabilities by the present code."""
     found = validated(run.model, run.parameters, run.split, evidence=True)
-    return Run(run.model, run.parameters, spec=run.spec, split=run.split, **found._asdict())
+    return Run(run.model, run.parameters, spec=run.spec, split=run.split, validated=found)
 
 
 def summed_up(probability: Float64, true: Bool) -> dict[str, Any]:

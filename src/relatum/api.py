@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, overload
@@ -25,7 +25,7 @@ from relatum.inference.calibration import Reliability
 from relatum.progress import announce
 from relatum.reasoning.query import Query, QueryAnswer
 from relatum.reasoning.reasoner import Explanation
-from relatum.records import Records
+from relatum.records import Records, columns_of
 from relatum.report.page import write_report
 from relatum.rules import Rule, estimate_observed_share, mine_rules
 from relatum.runs import fit as fitting
@@ -36,18 +36,15 @@ from relatum.runs.answers import (
     Prediction,
     Predictions,
     Question,
-    Suggestions,
+    Suggestion,
     question_of,
 )
 from relatum.runs.both_splits import BothSplits, both_splits
-from relatum.runs.bulk_completion import complete_each
-from relatum.runs.bulk_export import Written, write_answers
-from relatum.runs.column_quality import ColumnQualities, column_quality
+from relatum.runs.bulk_completion import Written, complete_each, write_answers
+from relatum.runs.column_quality import ColumnQuality, column_quality
 from relatum.runs.completion import complete, score
-from relatum.runs.doubt import DOUBT_COLUMNS, DoubtfulFact, doubtful_facts
-from relatum.runs.doubtful_cells import DoubtfulCells, doubtful_cells
+from relatum.runs.doubt import DOUBT_COLUMNS, DoubtfulCell, DoubtfulFact, doubtful_cells, doubtful_facts
 from relatum.runs.each_question import combinations_of, each_question
-from relatum.runs.ensemble import join as join_runs
 from relatum.runs.export import predictions_table, save_embeddings, save_run
 from relatum.runs.expressions import BoundExpression
 from relatum.runs.filling import fill
@@ -69,9 +66,9 @@ from relatum.runs.reasons import SIMILAR_FACT_COLUMNS, SimilarFact, objections, 
 from relatum.runs.recipe import spec_of
 from relatum.runs.spec import Spec
 from relatum.runs.sql_answers import DefinedView, answer_sql
-from relatum.runs.trackers import Tracker, Trackers
+from relatum.runs.trackers import Tracker, Trackers, training_bar
 from relatum.runs.trained import SECONDS, Trained
-from relatum.runs.training_bar import training_bar
+from relatum.runs.update import join as join_runs
 from relatum.runs.update import update as fold_in
 from relatum.runs.worker_fit import fit_as_worker, follow, resume_as_worker
 from relatum.settings import whole_number
@@ -128,7 +125,7 @@ class Run(Trained):
         return complete(self, parsed, k, new_only=new_only, beam=beam, seconds=seconds, coverage=coverage)
 
     @overload
-    def complete_each(self, question: str, *arguments: object, to: None = None, **wanted: Any) -> Suggestions: ...
+    def complete_each(self, question: str, *arguments: object, to: None = None, **wanted: Any) -> Records[Suggestion]: ...
     @overload
     def complete_each(self, question: str, *arguments: object, to: PathOrText, **wanted: Any) -> Written: ...
     def complete_each(
@@ -145,7 +142,7 @@ class Run(Trained):
         full_names: bool = False,
         escape_formulas: bool = False,
         **roles: object,
-    ) -> Suggestions | Written:
+    ) -> Records[Suggestion] | Written:
         """Return, for each of many entities, the answers that `complete` gives; or write them, and return how many.
 
         Ask `run.complete_each("sold(*, ?)")` or, by role, `run.complete_each("sold(customer, ?)")`: where there is a `*`, or
@@ -223,7 +220,7 @@ class Run(Trained):
         found = doubtful_facts(self, [one.name for one in names or self.model.schema], k)
         return Records(found, DOUBT_COLUMNS, "doubtful facts", plain=DoubtfulFact.to_row)
 
-    def doubt_cells(self, tables: Sequence[str] = (), columns: Sequence[str] = (), k: int = 20) -> DoubtfulCells:
+    def doubt_cells(self, tables: Sequence[str] = (), columns: Sequence[str] = (), k: int = 20) -> Records[DoubtfulCell]:
         """Return the k cells of the imported tables that the rest of their rows and other rows find most doubtful.
 
         Args:
@@ -292,12 +289,7 @@ class Run(Trained):
         return joined_query(self, self.parsed(query), k, new_only=new_only, seconds=seconds, coverage=coverage)
 
     def sql(
-        self,
-        text: str,
-        *,
-        conjunction: str = "product",
-        seconds: float | None = SECONDS,
-        coverage: float | None = None,
+        self, text: str, *, conjunction: str = "product", seconds: float | None = SECONDS, coverage: float | None = None
     ) -> QueryRows | DefinedView:
         """Return the rows that a query of SQL selects, known or predicted, best first; or the view that it makes.
 
@@ -360,8 +352,7 @@ class Run(Trained):
 
     def similar(self, entity: str, k: int = 10) -> Records[SimilarEntity]:
         """Return the entities whose embeddings are nearest to that of an entity."""
-        columns = {"name": str, "similarity": float, "entity_type": str}
-        return Records(similar_entities(self, entity, k), columns, f"entities similar to {entity}")
+        return Records(similar_entities(self, entity, k), columns_of(SimilarEntity), f"entities similar to {entity}")
 
     def update(self, facts: Any, out: PathOrText | None = None, *, seed: int = 0, refit: bool = False) -> Run:
         """Return the run that folding in new facts and entities makes, kept in a new directory if one is named.
@@ -374,9 +365,7 @@ class Run(Trained):
             seed: of everything that is drawn.
             refit: fit also the rows of known entities that stand in more new facts than old ones.
         """
-        target = None if out is None else Path(out)
-        if target is not None:
-            require_empty(target)  # before the work, and again when it is written
+        target = _free(out)
         new = more_facts(facts, self.split.rows, self.model.schema)
         updated = fold_in(self, new, seed=seed, refit=refit)
         return _kept(updated, target)
@@ -387,12 +376,7 @@ class Run(Trained):
         return Path(path)
 
     def fill(
-        self,
-        source: Any = None,
-        *,
-        tables: Sequence[str] = (),
-        columns: Sequence[str] = (),
-        min_probability: float = 0.0,
+        self, source: Any = None, *, tables: Sequence[str] = (), columns: Sequence[str] = (), min_probability: float = 0.0
     ) -> Fills:
         """Return what the empty cells of the imported tables most probably hold, with probabilities and reasons.
 
@@ -406,7 +390,7 @@ class Run(Trained):
         """
         return fill(self, source=source, tables=tables, columns=columns, min_probability=min_probability)
 
-    def evaluate_columns(self, part: str = "test") -> ColumnQualities:
+    def evaluate_columns(self, part: str = "test") -> Records[ColumnQuality]:
         """Return how well the held-out cells of each column are filled, beside what anybody could count."""
         return column_quality(self, part)
 
@@ -416,9 +400,8 @@ class Run(Trained):
         For the latter a second model is trained with the same settings, which takes as long as the first; it is not kept.
         The tables must have been imported with `time=COLUMN`.
         """
-        display = training_bar() if progress else nullcontext()
-        with display as shown:
-            return both_splits(self, watch=_both(shown, None))
+        with _watching(progress, None) as watch:
+            return both_splits(self, watch=watch)
 
     def export(
         self,
@@ -516,9 +499,7 @@ def fit(
     given = {"model": model, "spec": spec, "seed": seed, **settings}
     whole = spec_of(_without_secrets(data), recipe, given, announce if progress else lambda _: None)
     tracking = _trackers(trackers, out)
-    display = training_bar() if progress else nullcontext()
-    with display as shown:
-        watching = _both(shown, watch)
+    with _watching(progress, watch) as watching:
         group = start_group()
         if out is None:
             if group is not None:
@@ -546,9 +527,8 @@ def resume(
 ) -> Run:
     """Return a run that was trained on from its last checkpoint; to the bit as if it had never stopped."""
     tracking = _trackers(trackers, folder)
-    display = training_bar() if progress else nullcontext()
-    with display as shown:
-        watching, group = _both(shown, watch), start_group()
+    with _watching(progress, watch) as watching:
+        group = start_group()
         if group is None:
             fitting.resume(Path(folder), watching, trackers=tracking)
         else:
@@ -573,9 +553,7 @@ def update(run: Run | PathOrText, facts: Any, out: PathOrText | None = None, *, 
 
 def join(runs: Sequence[Run | PathOrText], out: PathOrText | None = None) -> Run:
     """Return one run whose score is the sum of the scores of several that differ in their seed, kept if `out` is named."""
-    target = None if out is None else Path(out)
-    if target is not None:
-        require_empty(target)  # before the work, and again when it is written
+    target = _free(out)
     return _kept(join_runs([one if isinstance(one, Run) else open(one) for one in runs]), target)
 
 
@@ -626,6 +604,14 @@ def _reason_row(reason: Reason) -> dict[str, Any]:
     return {**reason.to_dict(), "facts": "; ".join(reason.facts)}
 
 
+def _free(out: PathOrText | None) -> Path | None:
+    """Return the directory that a run is to be kept in, which must be empty before the work; it is looked at again then."""
+    if out is None:
+        return None
+    require_empty(Path(out))
+    return Path(out)
+
+
 def _kept(run: Run, folder: Path | None) -> Run:
     if folder is None:
         return run
@@ -642,11 +628,14 @@ def _as_worker(group: Group, folder: Path, lead: Callable[[], None]) -> None:
         group.wait_until_done("finished")
 
 
-def _both(first: Watch | None, second: Watch | None) -> Watch:
-    watching = [one for one in (first, second) if one is not None]
+@contextmanager
+def _watching(progress: bool, watch: Watch | None) -> Iterator[Watch]:
+    """Yield what is told of training: a display, if one is wanted, and whoever watches."""
+    with training_bar() if progress else nullcontext() as shown:
+        told = [one for one in (shown, watch) if one is not None]
 
-    def watch(event: str, state: Any, facts: dict[str, Any]) -> None:
-        for one in watching:
-            one(event, state, facts)
+        def tell(event: str, state: Any, facts: dict[str, Any]) -> None:
+            for one in told:
+                one(event, state, facts)
 
-    return watch
+        yield tell

@@ -7,9 +7,9 @@ Any library that speaks the Arrow stream protocol takes one as it is: `polars.Da
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from html import escape
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, get_args, get_type_hints, overload
 
 from relatum.extras import optional
 
@@ -141,6 +141,12 @@ class Records(Sequence[T_co], Generic[T_co]):
     def _rest(self) -> list[str]:
         more = len(self._rows) - _MOST_SHOWN
         return [f"... and {more:,} more"] if more > 0 else []
+
+
+def columns_of(kind: type) -> dict[str, type]:
+    """Return the columns of a data class all of whose fields are texts, numbers or flags, or None."""
+    types = get_type_hints(kind)
+    return {one.name: next(iter(get_args(types[one.name])), types[one.name]) for one in fields(kind)}
 
 
 def shown(column: str, value: object) -> str:

@@ -121,14 +121,14 @@ def test_a_mistake_is_one_line_and_exit_code_2(
 
 SLOW = """
 import sys, time
-from relatum.runs import bulk_completion, bulk_export
+from relatum.runs import bulk_completion
 bulk_completion._CELLS = 100
 whole = bulk_completion.answer_blocks
 def slowly(*arguments, **options):
     for block in whole(*arguments, **options):
         yield block
         time.sleep(0.2)
-bulk_export.answer_blocks = slowly
+bulk_completion.answer_blocks = slowly
 from relatum.cli import main
 main()
 """

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from relatum.runs import fit
-from relatum.runs.training_bar import TrainingBar
+from relatum.runs.trackers import TrainingBar
 from relatum.training.loop import State
 from support.command_line import Relatum
 

@@ -12,14 +12,7 @@ from relatum.runs.answers import Question, parse_question
 from support.mistakes import mistake
 from support.strategies import names, relation_schemas
 
-SCHEMA = Schema(
-    [
-        RelationSchema("sold", 3, ("seller", "buyer", "item")),
-        RelationSchema("pair", 2),
-        RelationSchema("is", 1),
-        RelationSchema("odd (one), or=so", 1),
-    ]
-)
+SCHEMA = Schema([RelationSchema("sold", 3, ("seller", "buyer", "item")), RelationSchema("pair", 2), RelationSchema("is", 1)])
 
 
 def parsed(text: str) -> tuple[str, tuple[str | None, ...]]:
@@ -31,13 +24,10 @@ def parsed(text: str) -> tuple[str, tuple[str | None, ...]]:
     "text",
     [
         "sold(drew, ?, book)",
-        "sold(drew,?,book)",
         "  sold ( drew ,  ? , book )  ",
         "sold(seller=drew, buyer=?, item=book)",
-        "sold(item=book, seller=drew, buyer=?)",
         "sold(drew, ?, item=book)",
         "sold(drew, item = book, buyer = ?)",
-        "sold(0=drew, 1=?, 2=book)",
         "sold(2=book, 0=drew, 1=?)",
         '"sold"("drew", ?, "book")',
         'sold("seller"="drew", buyer=?, item="book")',
@@ -55,23 +45,15 @@ def test_a_question_can_be_written_in_many_ways(text: str) -> None:
         ("is(what?)", "what?"),
         ('is("?")', "?"),
         ("is(?)", None),
-        ("is( ? )", None),
         ('is("a, b")', "a, b"),
-        ('is("(a=b)")', "(a=b)"),
         (r'is("say \"hi\"")', 'say "hi"'),
         (r'is("C:\\data")', "C:\\data"),
         (r"is(C:\data)", "C:\\data"),
-        ('is("  spaced  ")', "  spaced  "),
-        ("is(日本)", "日本"),
         ("is(0=a)", "a"),
     ],
 )
 def test_names_are_taken_as_they_are_and_quoted_where_they_must(text: str, argument: str | None) -> None:
     assert parsed(text) == ("is", (argument,))
-
-
-def test_a_relation_can_be_quoted_too() -> None:
-    assert parsed('"odd (one), or=so"(x)') == ("odd (one), or=so", ("x",))
 
 
 def quoted(name: str) -> str:
@@ -85,6 +67,7 @@ def test_any_names_can_be_asked_about_in_quotes(relation: RelationSchema, data: 
     written = ["?" if name is None else quoted(name) for name in arguments]
     expected = Question(relation.name, arguments)
     assert parse_question(f"{quoted(relation.name)}({', '.join(written)})", schema) == expected
+    assert parse_question(str(expected), schema) == expected
     keys = [quoted(role) for role in relation.roles] if relation.roles else [str(n) for n in range(relation.arity)]
     pairs = data.draw(st.permutations([f"{key} = {name}" for key, name in zip(keys, written, strict=True)]))
     assert parse_question(f"{quoted(relation.name)}({', '.join(pairs)})", schema) == expected
@@ -104,34 +87,24 @@ def test_any_text_is_a_question_or_a_clean_error(text: str) -> None:
     ("text", "column", "code"),
     [
         ("", 1, "syntax"),
-        ("(drew)", 1, "syntax"),
         ("is", 3, "syntax"),
         ("is drew", None, "unknown-name"),
-        ("is)", 3, "syntax"),
         ("is(", 4, "syntax"),
         ("is(drew", 8, "syntax"),
         ("is(drew))", 9, "syntax"),
-        ("is(drew) today", 10, "syntax"),
         ("pair(,b)", 6, "syntax"),
         ("pair(a,)", 8, "syntax"),
-        ("pair(a,,b)", 8, "syntax"),
         ("pair(a (b), c)", 8, "syntax"),
         ('is("drew)', 4, "open-quote"),
         ('is(dr"ew")', 6, "syntax"),
         ("sold(buyer=, a)", 12, "syntax"),
         ("sold(=a)", 6, "syntax"),
-        ("sold(?=drew, ?, book)", 6, "syntax"),
         ("sold(drew, ? = alex, book)", 12, "syntax"),
-        ("sold(?=?, alex, book)", 6, "syntax"),
         ("sold(seller=a=b)", 14, "syntax"),
         ("is(a,b)", 6, "argument-count"),
-        ("sold(a,b,c,d)", 12, "argument-count"),
-        ("sold(a, b, c,   d)", 17, "argument-count"),
-        ("sold(a,b)", 9, "argument-count"),
         ("pair()", 6, "argument-count"),
         ("sold(a,seller=b,?)", 8, "given-twice"),
         ("sold(buyer=a,buyer=b,?)", 14, "given-twice"),
-        ("sold( buyer=a,  buyer=b, ?)", 17, "given-twice"),
         ("pair(a,0=b)", 8, "given-twice"),
     ],
 )
@@ -155,10 +128,3 @@ def test_a_question_knows_its_open_positions_and_how_to_write_itself() -> None:
     question = parse_question("sold(?, alex, item=?)", SCHEMA)
     assert question.open == [0, 2]
     assert str(question) == "sold(?, alex, ?)"
-    assert parse_question("sold(a, b, c)", SCHEMA).open == []
-
-
-@pytest.mark.parametrize("name", ["?", "a, b", 'say "hi"', "back\\slash", "[x]", "a = b"])
-def test_a_question_prints_as_it_can_be_read(name: str) -> None:
-    question = Question("is", (name,))
-    assert parse_question(str(question), SCHEMA) == question

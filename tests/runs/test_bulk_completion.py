@@ -15,7 +15,6 @@ from relatum import Run, fit, read
 from relatum.kernels.parallel import set_threads
 from relatum.runs import bulk_completion
 from relatum.runs.answers import Answer, Suggestion
-from support.mistakes import mistake
 
 
 @pytest.fixture(scope="module")
@@ -192,11 +191,6 @@ def test_memory_is_that_of_a_block(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     assert sum(questions for questions, _ in sizes) == 17
     assert max(questions for questions, _ in sizes) == 3  # 32 rivals each
     assert max(answers for _, answers in sizes) <= 3 * 2 * 3
-
-
-def test_k_is_a_whole_number(run: Run) -> None:
-    with mistake("setting-out-of-range"):
-        run.complete_each("sold(*, ?, *, *)", k=0)
 
 
 def test_records_are_read_by_role(run: Run) -> None:

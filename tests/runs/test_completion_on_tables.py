@@ -11,11 +11,7 @@ from support.mistakes import mistake
 
 BUYERS, ITEMS, CHANNELS = (
     [f"sales.{kind}:{n}" for n in values]
-    for kind, values in (
-        ("buyer", range(7)),
-        ("item", range(5)),
-        ("channel", ("shop", "web")),
-    )
+    for kind, values in (("buyer", range(7)), ("item", range(5)), ("channel", ("shop", "web")))
 )
 
 
@@ -52,6 +48,9 @@ def test_a_fact_is_measured_against_alternatives_of_its_kinds(run: Run) -> None:
         return f"sales({', '.join(map(repr, entities))})".replace("'", '"')
 
     judged = run.score(said(fact))
+    assert judged.source == ("train" if fact in set(run.split.train.table("sales")) else None)
+    assert judged.probability is not None
+    assert 0 < judged.probability < 1
     below = total = 0.0
     for position, kind in enumerate((BUYERS, ITEMS, CHANNELS)):
         for name in kind:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import shutil
 import subprocess
@@ -51,18 +50,14 @@ def test_a_bare_relation_is_completed_as_ever(run: Run) -> None:
     assert all(one.slack == pytest.approx(0, abs=1e-6) for one in found.answers)
 
 
-def test_a_renaming_ranks_as_its_source_does(run: Run) -> None:
-    renamed = run["sold"].permute("buyer", "seller", "item").complete("alex", None, "book", k=15)
-    source = run.query("sold(?, alex, book)", k=15)
-    assert [one.entities for one in renamed.answers] == [one.entities for one in source.answers]
-    assert [one.closed for one in renamed.answers] == pytest.approx([one.closed for one in source.answers])
-
-
-def test_a_selection_ranks_as_its_source_does(run: Run) -> None:
-    for mode in ("exact", "closed"):
-        selected = run.query("(select[2 = coffee](sold))(drew, ?)", k=15, mode=mode)
-        source = run.query("sold(drew, ?, coffee)", k=15, mode=mode)
-        assert [one.entities for one in selected.answers] == [one.entities for one in source.answers]
+@pytest.mark.parametrize("mode", ["exact", "closed"])
+def test_renamings_and_selections_rank_as_their_source_does(run: Run, mode: str) -> None:
+    turned = run["sold"].permute("buyer", "seller", "item").complete("alex", None, "book", k=15, mode=mode)
+    selected = run.query("(select[2 = coffee](sold))(drew, ?)", k=15, mode=mode)
+    for made, source in ((turned, "sold(?, alex, book)"), (selected, "sold(drew, ?, coffee)")):
+        expected = run.query(source, k=15, mode=mode)
+        assert [one.entities for one in made.answers] == [one.entities for one in expected.answers]
+        assert [one.closed for one in made.answers] == pytest.approx([one.closed for one in expected.answers])
 
 
 def test_a_projection_is_the_best_over_what_it_drops(run: Run) -> None:
@@ -211,8 +206,6 @@ def test_a_run_that_another_process_trains_is_not_defined_on(
     [
         ("sold", "bought", "name-taken"),
         ("union", "bought", "name-taken"),
-        ("a\tb", "bought", "unusable-name"),
-        ("", "bought", "unusable-name"),
         ("#x", "bought", "relation-like-comment"),
         ("pairs", "product(sold, sold)", "no-closed-form"),
         ("pairs", "project[7](sold)", "no-such-position"),
@@ -247,13 +240,6 @@ def test_an_unknown_mode_and_a_missing_argument_are_refused(run: Run) -> None:
         run["sold"].complete("drew")
 
 
-def test_all_open_columns_are_searched(run: Run) -> None:
-    names = list(run.model.graph.entities)
-    scores = sorted((run.score(f"sold({a}, {b}, {c})").score for a, b, c in itertools.product(names[:4], names, names[:3])))
-    best = max(one.closed for one in run.query("sold", k=1).answers)  # the best that is known, or the best that is not
-    assert best * run.model.windows >= scores[-1] - 1e-4  # type: ignore[attr-defined]
-
-
 def test_other_models_say_that_they_have_no_algebra(tmp_path: Path) -> None:
     spec = Spec.from_dict({"data": "example", "model": {"name": "m-distmult", "dim": 8}, "training": {"epochs": 1}})
     run = fit(spec, tmp_path / "run")
@@ -261,9 +247,3 @@ def test_other_models_say_that_they_have_no_algebra(tmp_path: Path) -> None:
         run.query("project[0](sold)")
     with mistake("needs-reale"):
         run.define("got", "permute[1, 0, 2](sold)")
-
-
-@pytest.mark.parametrize("k", [0, -1, True, 2.0, "3", None])
-def test_the_number_of_answers_is_a_whole_number_from_1(run: Run, k: object) -> None:
-    with mistake("setting-out-of-range"):
-        run.query("sold(drew, ?, book)", k=k)  # type: ignore[arg-type]

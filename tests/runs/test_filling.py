@@ -12,8 +12,8 @@ from relatum.data.row_store import EMPTY
 from relatum.runs.filling import rows_of
 from relatum.runs.fills import Fill
 from support.mistakes import mistake
-from support.shop_with_gaps import COUNTRIES, NEW_CUSTOMERS, add_customers, rows, statements
-from support.small_tables import csv_of, sqlite_of
+from support.shop_with_gaps import COUNTRIES, NEW_CUSTOMERS, add_customers, new_customers_alone, rows, statements
+from support.small_tables import csv_of
 
 
 @pytest.fixture(scope="module")
@@ -124,11 +124,7 @@ def test_a_cell_that_was_filled_since_is_left_and_one_that_was_emptied_is_filled
 
 def test_new_rows_alone_are_filled_by_what_the_imported_ones_say(run: Run, tmp_path: Path) -> None:
     """A database that has nothing but two new rows says nothing about cities; the rows of the import do."""
-    only = sqlite_of(
-        tmp_path / "only.db",
-        "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, city TEXT, country TEXT, segment TEXT)",
-        customers=NEW_CUSTOMERS,
-    )
+    only = new_customers_alone(tmp_path / "only.db")
     found = run.fill(only)
     assert {one.table for one in found} == {"customers"}
     assert [(one.row["id"], one.value) for one in found if one.column == "country"] == [(201, "France"), (202, "Norway")]

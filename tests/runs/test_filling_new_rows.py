@@ -36,19 +36,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return relatum.fit(relatum.read(path), dim=10, epochs=2, evidence=False, progress=False)
 
 
-def test_new_rows_alone_are_filled_by_what_was_imported(run: Run, tmp_path: Path) -> None:
-    path = write(tmp_path / "today.db", [], [("d5", "m5", None), ("d6", "m6", None)])
-    found = run.fill(path, columns=["trips.city"])
-    assert [(one.row, one.value) for one in found] == [({"row": 0}, "c1"), ({"row": 1}, "c2")]
-    assert min(one.probability for one in found) > 0.8
-
-
-def test_only_gaps_of_the_rows_that_were_read_are_filled(run: Run, tmp_path: Path) -> None:
-    path = write(tmp_path / "today.db", [("m0", None), ("m99", None)], [])
-    found = run.fill(path)
-    assert {(one.table, one.row["model"]) for one in found} == {("models", "m0"), ("models", "m99")}
-
-
 def test_a_whole_table_that_is_read_again_counts_once(run: Run, tmp_path: Path) -> None:
     trips: list[tuple[object, ...]] = [(f"d{n % 20}", f"m{n % 20}", f"c{n % 4}") for n in range(200)]
     gap: list[tuple[object, ...]] = [("d5", "m5", None)]

@@ -8,7 +8,7 @@ import relatum
 from relatum import Run
 from relatum.runs.fills import Fills
 from support.mistakes import mistake
-from support.shop_with_gaps import COUNTRIES, add_customers, content_of, rows, statements
+from support.shop_with_gaps import COUNTRIES, add_customers, content_of
 
 
 def test_a_database_is_filled_where_it_is_sure_and_emptied_again(tables: Run, today: Path) -> None:
@@ -45,22 +45,6 @@ def test_a_part_is_applied_and_every_time_is_listed_with_its_run(tables: Run, to
     assert relatum.list_fills(today).to_dicts()[0]["tables"] == "customers"
     assert relatum.undo_fill(today).batch == 2
     assert content_of(today) == before
-
-
-def test_a_copy_is_filled_and_the_database_is_left(tables: Run, today: Path, tmp_path: Path) -> None:
-    before, copy = today.read_bytes(), tmp_path / "copy.db"
-    applied = tables.fill(columns=["country"]).copy(today, copy)
-    assert applied.applied == sum(row[3] is None for row in rows()["customers"])
-    assert today.read_bytes() == before
-    assert all(row[3] == COUNTRIES[str(row[2])] for row in content_of(copy)["customers"])
-
-
-def test_a_cell_that_is_filled_since_is_left(tables: Run, today: Path) -> None:
-    empty = [row[0] for row in rows()["customers"] if row[3] is None]
-    statements(today, f"UPDATE customers SET country = 'Spain' WHERE id = {empty[0]}")  # noqa: S608
-    applied = tables.fill(columns=["country"]).apply(today)
-    assert (applied.applied, applied.filled) == (len(empty) - 1, 1)
-    assert {row[0]: row[3] for row in content_of(today)["customers"]}[empty[0]] == "Spain"
 
 
 def test_nothing_is_written_where_there_is_nothing_or_a_mistake(tables: Run, today: Path) -> None:

@@ -31,18 +31,12 @@ def test_a_refit_is_training_on_both_parts_for_the_epochs_that_validation_chose(
     assert all(torch.equal(run.parameters[name], alone.best[name]) for name in alone.best)
 
 
-def test_the_calibration_comes_from_before_the_model_has_seen_valid(tmp_path: Path) -> None:
-    split = relatum.load("example")
-    fit_into(tmp_path / "plain", Spec("example", spec=SPEC, refit=False), lambda: split)
-    fit_into(tmp_path / "again", SPEC, lambda: split)
-    texts = [(tmp_path / name / "calibration.json").read_text() for name in ("plain", "again")]
-    assert texts[0] == texts[1]
-
-
-def test_evidence_is_weighed_before_and_read_from_all_that_was_learned(tmp_path: Path) -> None:
+def test_what_is_fitted_comes_from_before_and_evidence_is_read_from_all_that_was_learned(tmp_path: Path) -> None:
     split = relatum.load("example")
     fit_into(tmp_path / "plain", Spec("example", spec=SPEC, refit=False, evidence=True), lambda: split)
     fit_into(tmp_path / "again", Spec("example", spec=SPEC, evidence=True), lambda: split)
+    texts = [(tmp_path / name / "calibration.json").read_text() for name in ("plain", "again")]
+    assert texts[0] == texts[1]
     plain, again = (Trained.load(tmp_path / name).evidence for name in ("plain", "again"))
     assert plain is not None
     assert again is not None

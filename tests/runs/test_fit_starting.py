@@ -12,7 +12,6 @@ import pytest
 from filelock import FileLock
 
 from relatum import fit, resume
-from relatum.models import MODELS
 from relatum.runs import fit as fitting
 from relatum.runs.spec import Spec
 from support.mistakes import mistake
@@ -115,10 +114,4 @@ def test_no_facts_to_train_on_is_said_before_a_directory_is_made(tmp_path: Path,
     (tmp_path / "valid.txt").write_text(valid)
     with mistake("no-facts", place=tmp_path):
         fit(spec_of(tmp_path, negative_sampling=candidates), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
-def test_settings_of_another_model_are_refused_before_a_directory_is_made(tmp_path: Path) -> None:
-    with mistake("setting-type"):
-        fit(Spec("example", "hype", MODELS["reale"].settings_type()), tmp_path / "run")
     assert not (tmp_path / "run").exists()

@@ -59,7 +59,3 @@ def test_where_another_metric_decides_the_mrr_is_shown(tmp_path: Path) -> None:
     course = read_history(path)
     assert course.scores == [HistoryPoint(1, 10, 0.2, 0.7), HistoryPoint(2, 20, 0.3, 0.6)]
     assert course.best == course.scores[0]
-
-
-def test_without_a_journal_nothing_is_known(tmp_path: Path) -> None:
-    assert read_history(tmp_path / "journal.jsonl").sessions == 0

@@ -52,12 +52,11 @@ def test_relations_come_with_counts_columns_and_a_fact_of_theirs() -> None:
         assert (one.name, *(one.example or ())) in FACTS
     assert [str(column) for column in found["sold"].columns] == ["seller: people", "buyer: people", "item: whole"]
     assert [(column.name, column.value_type) for column in found["likes"].columns] == [("0", None), ("1", None)]
-    assert found["sold"].to_dict()["columns"][2] == {
-        "position": 2,
-        "role": "item",
-        "entity_type": None,
-        "value_type": "whole",
-    }
+    third = {"position": 2, "role": "item", "entity_type": None, "value_type": "whole"}
+    assert found["sold"].to_dict()["columns"][2] == third
+    empty = Hypergraph.of([], SCHEMA)
+    nothing = [(one.facts, one.example, one.question) for one in describe_relations(Split(empty, empty, empty))]
+    assert nothing == [(0, None, None)] * 2
 
 
 @pytest.mark.parametrize("name", ['a "quoted" b', "it's", "a, b", "x(y)=z", "?", " pad ", "back\\slash", "-dash", "$HOME"])
@@ -81,14 +80,6 @@ def test_every_question_of_a_run_has_its_example_among_the_known_answers(example
         (position,) = parse_question(one.question, example.schema).open
         known = [answer.entity for answer in example.complete(one.question, k=100) if answer.known]
         assert one.example[position] in known
-
-
-def test_a_relation_without_facts_has_no_question() -> None:
-    empty = Hypergraph.of([], SCHEMA)
-    assert [(one.facts, one.example, one.question) for one in describe_relations(Split(empty, empty, empty))] == [
-        (0, None, None),
-        (0, None, None),
-    ]
 
 
 def test_names_are_graded_exact_prefix_word_substring_spelling() -> None:
@@ -167,8 +158,3 @@ def test_a_value_that_several_types_have_is_refused_with_the_choices(tmp_path: P
     with mistake("ambiguous-name"):
         similar_entities(run, "a")
     assert similar_entities(run, "flights.there:a")
-
-
-def test_an_unknown_entity_is_refused_with_the_nearest(example: Run) -> None:
-    with mistake("unknown-name"):
-        similar_entities(example, "drow")

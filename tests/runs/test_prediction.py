@@ -97,14 +97,9 @@ def test_several_relations_at_once_are_those_one_by_one(run: Run) -> None:
 
 
 def test_what_cannot_be_asked_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    with mistake("unknown-name"):
-        run.predict("slod")
-    with mistake("setting-out-of-range"):
-        run.predict("sold", top=0)
-    with mistake("setting-out-of-range"):
-        run.predict("sold", min_probability=1.5)
-    with mistake("setting-out-of-range"):
-        run.predict("sold", min_score=float("nan"))
+    for wrong in ({"around": 0}, {"per_question": 0}, {"min_probability": 1.5}, {"min_score": float("nan")}):
+        with mistake("setting-out-of-range"):
+            predict(run, ["sold"], **wrong)  # type: ignore[arg-type]
     monkeypatch.setattr(prediction, "EXHAUSTIVE_LIMIT", 15**3 - 1)
     with mistake("too-many-facts"):
         run.predict("sold", exact=True)
@@ -169,49 +164,3 @@ def test_facts_that_are_held_back_can_be_predicted(run: Run) -> None:
             assert (fact in entities) == beside
             near |= {fact} if beside else set()
     assert near
-
-
-@pytest.mark.parametrize("name", ["around", "per_question"])
-def test_less_than_one_cannot_be_asked_for(run: Run, name: str) -> None:
-    with mistake("setting-out-of-range"):
-        predict(run, ["sold"], **{name: 0})  # type: ignore[arg-type]
-
-
-@pytest.fixture(scope="module")
-def keyed(gappy_run: Path) -> Run:
-    return Run.load(gappy_run)
-
-
-def contradictions(run: Run, relation: str, proposed: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Return the proposals that are known, or repeat a key of a known fact, by a plain loop."""
-    facts = known(run, relation)
-    taken = {(key, tuple(fact[one] for one in key)) for key in run.keys_of(relation) for fact in facts}
-    return [
-        fact
-        for fact in proposed
-        if fact in facts or any((key, tuple(fact[one] for one in key)) in taken for key in run.keys_of(relation))
-    ]
-
-
-def test_the_shop_has_keys_of_one_and_of_several_columns(keyed: Run) -> None:
-    keys = {keyed.keys_of(relation.name) for relation in keyed.schema}
-    assert keys >= {(), ((0,),), ((0,), (1,)), ((0, 1),), ((0, 1), (0, 2))}
-
-
-@pytest.mark.parametrize("exact", [False, True])
-def test_no_prediction_contradicts_a_key(keyed: Run, exact: bool) -> None:
-    found = 0
-    for relation in keyed.schema:
-        if exact and relation.name == "sales":
-            continue
-        proposed = [one.entities for one in keyed.predict(relation.name, top=200, exact=exact)]
-        assert contradictions(keyed, relation.name, proposed) == []
-        for key in keyed.keys_of(relation.name):  # nor do predictions contradict each other
-            assert len({tuple(fact[one] for one in key) for fact in proposed}) == len(proposed)
-        found += len(proposed)
-    assert found > 200
-
-
-def test_a_row_of_the_shop_whose_cell_is_empty_is_still_proposed(keyed: Run) -> None:
-    proposed = {one.entities[0] for one in keyed.predict("customers.country", exact=True)}
-    assert {"customers:3", "customers:10"} <= proposed

@@ -52,7 +52,7 @@ def test_where_one_answer_is_right_and_none_is_known_they_add_up_to_one(run: Run
         run.parameters,
         spec=run.spec,
         split=Split(SPLIT.train, *(Hypergraph(SPLIT.entities, SPLIT.schema, ()),) * 2, source="made"),
-        **run.validated._asdict(),
+        validated=run.validated,
     )
     sums, right = [], []
     for _, person, language in SPLIT.test:
@@ -75,7 +75,7 @@ def test_a_question_that_nothing_known_answers_is_taken_to_have_an_answer(run: R
     """The same fact is likelier as an answer to it than as one of all facts that there could be."""
     empty = Hypergraph(SPLIT.entities, SPLIT.schema, ())
     nothing_known = Split(SPLIT.train, empty, empty, source="made")
-    bare = Run(run.model, run.parameters, spec=run.spec, split=nothing_known, **run.validated._asdict())
+    bare = Run(run.model, run.parameters, spec=run.spec, split=nothing_known, validated=run.validated)
     (best,) = bare.complete("speaks(?, ?)", k=1, new_only=True)
     assert best.probability == pytest.approx(bare.score("speaks", *best.entities).probability)  # others are known
     relation = SPLIT.schema.id("speaks")

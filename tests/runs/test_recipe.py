@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,9 +22,9 @@ from support.mistakes import mistake
 SPLIT = relatum.load("example")
 
 
-def resolved(recipe: str | None = None, **given: object) -> Spec:
-    found = spec_of("example", recipe, {"model": None, "spec": None, "seed": None, **given})
-    return found if isinstance(found, Spec) else found(SPLIT)
+def resolved(recipe: str | None = None, *, facts: Split = SPLIT, say: Any = lambda _: None, **given: object) -> Spec:
+    found = spec_of("example", recipe, {"model": None, "spec": None, "seed": None, **given}, say)
+    return found if isinstance(found, Spec) else found(facts)
 
 
 def test_the_recipe_is_auto_for_reale_and_fast_for_other_models() -> None:
@@ -100,11 +102,7 @@ def test_training_on_tables_has_patience_and_takes_ten_minutes_at_most(
     gappy_shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tables = relatum.read(gappy_shop).split
-
-    def found(**given: object) -> Spec:
-        spec = spec_of("shop", None, {"model": None, "spec": None, "seed": None, **given})
-        return spec if isinstance(spec, Spec) else spec(tables)
-
+    found = partial(resolved, facts=tables)
     quick = found()
     assert (quick.training.patience, quick.training.minutes) == (3, None)
     assert resolved().training.patience == 0  # facts alone have all epochs
@@ -122,9 +120,7 @@ def test_how_long_it_takes_is_announced_before_training_on_tables_or_with_minute
 
     def lines(facts: Split, **given: object) -> list[str]:
         found: list[str] = []
-        spec = spec_of("shop", None, {"model": None, "spec": None, "seed": None, **given}, found.append)
-        if not isinstance(spec, Spec):
-            spec(facts)
+        resolved(facts=facts, say=found.append, **given)  # type: ignore[arg-type]
         return found
 
     (line,) = lines(tables)

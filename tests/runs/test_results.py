@@ -92,15 +92,9 @@ def test_results_say_on_what_runs_were_trained_not_collected(
 def test_files_and_runs_give_the_same_result(runs: Path, tmp_path: Path) -> None:
     (tmp_path / "two.json").write_text(json.dumps(collect([runs / "two-0", runs / "two-1"])))
     (file,), (run,) = read_results(tmp_path).results, read_results(runs / "two-0", runs / "two-1").results
-    assert (file.spec, file.checksums, file.trained_on, file.mean("mrr")) == (
-        run.spec,
-        run.checksums,
-        run.trained_on,
-        run.mean("mrr"),
-    )
-    assert [[point.mrr for point in course] for course in file.histories] == [
-        [point.mrr for point in course] for course in run.histories
-    ]
+    for name in ("spec", "checksums", "trained_on", "histories"):
+        assert getattr(file, name) == getattr(run, name), name
+    assert file.mean("mrr") == run.mean("mrr")
 
 
 def test_results_without_a_course_are_read(tmp_path: Path) -> None:
@@ -118,6 +112,9 @@ def test_other_files_are_passed_over(tmp_path: Path) -> None:
     assert read_results(tmp_path).results == ()
     with mistake("no-such-file"):
         read_results(tmp_path / "nowhere")
+    (tmp_path / "torn.json").write_text('{"spec": ')
+    with mistake("damaged-file"):
+        read_results(tmp_path)
 
 
 RUN = {"seed": 0, "minutes_of_training": 1.0, "valid": None, "test": {"mrr": 0.5}}
@@ -146,12 +143,6 @@ SPEC_ = {"data": "jf17k", "model": {"name": "hype"}}
 def test_damaged_results_are_refused_with_their_file(tmp_path: Path, whole: dict[str, Any]) -> None:
     (tmp_path / "odd.json").write_text(json.dumps(whole))
     with mistake("other-format", place=tmp_path / "odd.json"):
-        read_results(tmp_path)
-
-
-def test_torn_files_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "torn.json").write_text('{"spec": ')
-    with mistake("damaged-file"):
         read_results(tmp_path)
 
 

@@ -44,14 +44,6 @@ def test_a_spec_survives_toml(
     assert change_of(f"data = {toml_of(data)}") == {"data": data}
 
 
-def test_a_spec_survives_a_file(tmp_path: Path) -> None:
-    spec = Spec.from_dict(
-        {"data": "日本 data", "seed": 3, "model": {"name": "hype", "filter_width": 3}, "training": {"batch_size": 9}}
-    )
-    (tmp_path / "spec.toml").write_text(spec.to_toml(), encoding="utf-8")
-    assert Spec.read(tmp_path / "spec.toml") == spec
-
-
 @pytest.mark.parametrize("name", MODELS)
 def test_every_setting_is_written_out(name: str) -> None:
     spec = Spec.from_dict({"data": "example", "model": {"name": name}})
@@ -88,32 +80,23 @@ MISTAKES: list[tuple[dict[str, Any], str, str, tuple[str, ...]]] = [
     ({"sed": 3}, "unknown-setting", "sed", ("seed",)),
     ({"epochs": 3}, "unknown-setting", "epochs", ("training.epochs",)),
     ({"lr": 3}, "unknown-setting", "lr", ("training.learning_rate",)),
-    ({"xyz": 3}, "unknown-setting", "xyz", ()),
     ({"model": ["hype"]}, "setting-out-of-range", "model", ()),
     ({"training": [1]}, "setting-out-of-range", "training", ()),
     ({"model": {"name": "realee"}}, "unknown-model", "model.name", ("reale", "rae")),
     ({"model": {"name": "xyz"}}, "unknown-model", "model.name", ()),
-    ({"model": {"name": 3}}, "unknown-model", "model.name", ()),
     ({"model": {"dims": 3}}, "unknown-setting", "model.dims", ("dim",)),
     ({"model": {"layers": 3}}, "unknown-setting", "model.layers", ()),
     ({"model": {"name": "g-mpnn", "window": 2}}, "unknown-setting", "model.window", ()),
     ({"model": {"dim": "20"}}, "setting-out-of-range", "model.dim", ()),
-    ({"model": {"dim": 20.0}}, "setting-out-of-range", "model.dim", ()),
-    ({"model": {"dim": True}}, "setting-out-of-range", "model.dim", ()),
     ({"model": {"scale": "big"}}, "setting-out-of-range", "model.scale", ()),
-    ({"model": {"sigma": 1}}, "setting-out-of-range", "model.sigma", ()),
     ({"model": {"dim": {"x": 1}}}, "setting-out-of-range", "model.dim", ()),
     ({"model": {"dim": 20, "window": 3}}, "setting-out-of-range", "model.window", ()),
     ({"training": {"epoch": 3}}, "unknown-setting", "training.epoch", ("epochs",)),
     ({"training": {"learning_rate": "fast"}}, "setting-out-of-range", "training.learning_rate", ()),
-    ({"training": {"learning_rate": True}}, "setting-out-of-range", "training.learning_rate", ()),
-    ({"training": {"refit": 1}}, "setting-out-of-range", "training.refit", ()),
     ({"training": {"epochs": 0}}, "setting-out-of-range", "training.epochs", ()),
     ({"training": {"rows": "triples"}}, "setting-out-of-range", "training.rows", ()),
     ({"seed": -1}, "setting-out-of-range", "seed", ()),
-    ({"seed": 1.0}, "setting-out-of-range", "seed", ()),
     ({"seed": True}, "setting-out-of-range", "seed", ()),
-    ({"seed": "1"}, "setting-out-of-range", "seed", ()),
 ]
 
 
@@ -145,17 +128,12 @@ def test_a_file_that_is_not_there_or_not_toml_is_named(tmp_path: Path) -> None:
             Spec.read(path)
 
 
-@pytest.mark.parametrize("value", ["2020-01-01", "07:32:00", "1979-05-27T07:32:00Z", "[1, 2020-01-01]"])
-def test_a_date_is_refused_like_any_other_value_that_cannot_be(tmp_path: Path, value: str) -> None:
+def test_a_date_is_refused_like_any_other_value_that_cannot_be(tmp_path: Path) -> None:
     path = tmp_path / "spec.toml"
-    path.write_text(f'data = "example"\ntraining.epochs = {value}\n')
-    with mistake("setting-out-of-range"):
-        Spec.read(path)
-    path.write_text(f"data = {value}\n")
-    with mistake("no-data-named"):
-        Spec.read(path)
-    with mistake("setting-out-of-range"):
-        Spec.read(path, ["data=example", f"training.learning_rate={value}"])
+    path.write_text("training.epochs = [1, 2020-01-01]\n")
+    for change in ([], ["training.epochs=2020-01-01"]):
+        with mistake("setting-out-of-range"):
+            Spec.read(path, ["data=example", *change])
 
 
 def test_changes_are_made_to_what_a_file_says(tmp_path: Path) -> None:
@@ -172,14 +150,10 @@ def test_changes_are_made_to_what_a_file_says(tmp_path: Path) -> None:
     ("change", "expected"),
     [
         ("seed=3", {"seed": 3}),
-        (" seed = 3", {"seed": 3}),
         ("data=example", {"data": "example"}),
         ('data="a = b"', {"data": "a = b"}),
-        ("data=/some/where else", {"data": "/some/where else"}),
         ("data=", {"data": ""}),
         ("training.learning_rate=0.5", {"training": {"learning_rate": 0.5}}),
-        ("training.learning_rate=1e-3", {"training": {"learning_rate": 1e-3}}),
-        ("training.refit=false", {"training": {"refit": False}}),
         ("model.name=m-distmult", {"model": {"name": "m-distmult"}}),
         ("a.b.c=1", {"a": {"b": {"c": 1}}}),
     ],
@@ -209,11 +183,6 @@ def test_changes_leave_what_they_are_made_to_alone_and_the_last_one_wins() -> No
 def test_a_change_that_cannot_be_made_is_refused(change: str, code: str, place: str) -> None:
     with mistake(code, place=place):
         merged({"seed": 1, "model": {"dim": 3}}, change_of(change))
-
-
-def test_a_number_beyond_all_floats_is_refused() -> None:
-    with mistake("unreadable-value"):
-        Spec.from_dict({"data": "example", "training": {"learning_rate": 10**400}})
 
 
 def test_a_recipe_is_where_a_spec_begins() -> None:

@@ -54,15 +54,9 @@ def test_the_name_of_a_model_is_forgiven_case_and_hyphens(written: str, name: st
     ("given", "code", "place"),
     [
         ({"seed": -1}, "setting-out-of-range", "seed"),
-        ({"seed": "a"}, "setting-out-of-range", "seed"),
-        ({"seed": True}, "setting-out-of-range", "seed"),
-        ({"data": 3}, "no-data-named", "data"),
-        ({"model": 3}, "unknown-model", "model.name"),
-        ({"model": {"dims": 20}}, "unknown-setting", "model.dims"),
         ({"settings": 3}, "setting-out-of-range", "model"),
         ({"settings": TrainingSettings()}, "setting-out-of-range", "model"),
         ({"training": [3]}, "setting-out-of-range", "training"),
-        ({"training": {"epochs": 0}}, "setting-out-of-range", "training.epochs"),
         ({"epochs": 0}, "setting-out-of-range", "training.epochs"),
         ({"dim": "20"}, "setting-out-of-range", "model.dim"),
         ({"dim": 20, "window": 3}, "setting-out-of-range", "model.window"),
@@ -83,14 +77,7 @@ def test_a_spec_that_cannot_be_cannot_be_built(given: dict[str, Any], code: str,
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"),
-    [
-        ({"model": {"dims": 20}}, "dim"),
-        ({"training": {"dim": 3}}, "model.dim"),
-        ({"epoch": 3}, "epochs"),
-        ({"lr": 3}, "learning_rate"),
-        ({"sed": 3}, "seed"),
-    ],
+    ("given", "meant"), [({"training": {"dim": 3}}, "model.dim"), ({"epoch": 3}, "epochs"), ({"sed": 3}, "seed")]
 )
 def test_an_unknown_setting_is_answered_with_the_one_that_is_meant(given: dict[str, Any], meant: str) -> None:
     with mistake("unknown-setting", nearest=(meant,)):

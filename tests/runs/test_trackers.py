@@ -48,10 +48,22 @@ def curves_of(events: list[dict[str, Any]]) -> Curves:
     return {name: list(points.items()) for name, points in found.items()}
 
 
+def require_same(shown: Curves, events: list[dict[str, Any]]) -> None:
+    for name, points in curves_of(events).items():
+        assert [epoch for epoch, _ in shown[name]] == [epoch for epoch, _ in points], name
+        assert [value for _, value in shown[name]] == pytest.approx([value for _, value in points]), name
+
+
 def shown_by_tensorboard(folder: Path) -> Curves:
     board = EventAccumulator(str(folder)).Reload()
     assert "spec/text_summary" in board.Tags()["tensors"]
     return {name: [(point.step, point.value) for point in board.Scalars(name)] for name in board.Tags()["scalars"]}
+
+
+def require_shown(folder: Path, store: str) -> None:
+    """Check that both boards show the journal of a run."""
+    require_same(shown_by_tensorboard(folder / "tensorboard"), journal_of(folder))
+    require_same(shown_by_mlflow(store), journal_of(folder))
 
 
 def runs_of(store: str) -> list[MlflowRun]:
@@ -65,13 +77,6 @@ def shown_by_mlflow(store: str) -> Curves:
     client, (run,) = MlflowClient(store), runs_of(store)
     names = run.data.metrics
     return {name: [(p.step, p.value) for p in client.get_metric_history(run.info.run_id, name)] for name in names}
-
-
-def require_same(shown: Curves, events: list[dict[str, Any]]) -> None:
-    expected = curves_of(events)
-    for name, points in expected.items():
-        assert [epoch for epoch, _ in shown[name]] == [epoch for epoch, _ in points], name
-        assert [value for _, value in shown[name]] == pytest.approx([value for _, value in points]), name
 
 
 def break_at(epoch: int) -> Any:
@@ -102,14 +107,12 @@ def test_a_function_gets_the_events_of_the_journal_as_they_are_written(tmp_path:
 def test_boards_show_the_curves_of_the_journal_and_the_settings(tmp_path: Path, store: str) -> None:
     folder = tmp_path / "shop's run"
     relatum.fit("example", folder, trackers=["tensorboard", "mlflow"], **SETTINGS)
-    events = journal_of(folder)
-    require_same(shown_by_tensorboard(folder / "tensorboard"), events)
-    require_same(shown_by_mlflow(store), events)
+    require_shown(folder, store)
     (run,) = runs_of(store)
     assert (run.info.run_name, run.info.status) == (folder.name, "FINISHED")
     assert {"data": "example", "model.dim": "8", "training.epochs": "6", "seed": "0"}.items() <= run.data.params.items()
     relatum.fit("example", trackers=[f"tensorboard={tmp_path / 'logs'}", f"mlflow={store}"], **SETTINGS)
-    require_same(shown_by_tensorboard(tmp_path / "logs"), events)
+    require_same(shown_by_tensorboard(tmp_path / "logs"), journal_of(folder))
     assert [run.info.run_name for run in runs_of(store)] == ["memory", folder.name]
 
 
@@ -122,13 +125,11 @@ def test_after_a_break_nothing_is_missing_and_nothing_there_twice(tmp_path: Path
     relatum.resume(folder, progress=False, trackers=trackers)
     events = journal_of(folder)
     assert [event["epoch"] for event in events if event["event"] == "epoch"] == [1, 2, 3, 3, 4, 5, 6]  # the third was lost
-    require_same(shown_by_tensorboard(folder / "tensorboard"), events)
-    require_same(shown_by_mlflow(store), events)
+    require_shown(folder, store)
     assert runs_of(store)[0].info.status == "FINISHED"
     assert [event["epoch"] for event in seen if event["event"] == "epoch"] == [1, 2, 3, 4, 5, 6]
     relatum.resume(folder, progress=False, trackers=trackers)  # a run that is done
-    require_same(shown_by_tensorboard(folder / "tensorboard"), events)
-    require_same(shown_by_mlflow(store), events)
+    require_shown(folder, store)
 
 
 def test_a_board_that_comes_late_is_given_what_was_before(tmp_path: Path, store: str) -> None:
@@ -136,8 +137,7 @@ def test_a_board_that_comes_late_is_given_what_was_before(tmp_path: Path, store:
     with pytest.raises(RuntimeError, match="power cut"):
         relatum.fit("example", folder, watch=break_at(5), **SETTINGS)
     relatum.resume(folder, progress=False, trackers=["tensorboard", "mlflow"])
-    require_same(shown_by_tensorboard(folder / "tensorboard"), journal_of(folder))
-    require_same(shown_by_mlflow(store), journal_of(folder))
+    require_shown(folder, store)
 
 
 def test_a_tracker_that_fails_is_left_out_with_one_warning_and_changes_nothing(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ import pytest
 
 from relatum import Run, Spec, fit, load
 from relatum.datasets.load import save
-from relatum.runs.answers import Question
 from relatum.runs.directory import FITTED
 from support.mistakes import mistake
 
@@ -55,6 +54,10 @@ def test_a_number_that_cannot_be_is_refused(example: Run, wrong: Any) -> None:
                 example.complete(question, beam=wrong)
     with mistake("setting-out-of-range"):
         example.predict("sold", top=wrong)
+    with mistake("setting-out-of-range"):
+        example.query("sold(drew, ?, book)", k=wrong)
+    with mistake("setting-out-of-range"):
+        example.complete_each("sold(*, ?, *)", k=wrong)
 
 
 def test_more_answers_than_entities_are_all_there_are(example: Run) -> None:
@@ -63,44 +66,9 @@ def test_more_answers_than_entities_are_all_there_are(example: Run) -> None:
     assert every == example.complete("sold(drew, ?, book)", k=np.int64(15))  # type: ignore[arg-type]
 
 
-def test_a_question_takes_an_argument_for_each_position(example: Run) -> None:
-    with mistake("argument-count"):
-        example.complete(Question("sold", ("drew", None)))
-
-
 def test_a_beam_finds_the_best_fact(example: Run) -> None:
     exact, beam = (example.complete("sold(?, ?, ?)", k=3, new_only=True, beam=size) for size in (None, 30))
     assert beam[0] == exact[0]
-
-
-def test_a_judgement_holds_score_probability_percentile_and_source(example: Run) -> None:
-    names = list(example.model.graph.entities)
-    fact = example.score("sold(drew, alex, book)")
-    assert fact.source == "train"
-    assert fact.probability is not None
-    assert 0 < fact.probability < 1
-    known = {fact for graph in load("example").parts.values() for fact in graph}
-    below = total = 0.0
-    for position, name in itertools.product(range(3), names):
-        other = ["drew", "alex", "book"]
-        other[position] = name
-        if ("sold", *other) in known:
-            continue
-        rival = example.score(f"sold({', '.join(other)})").score
-        total += 1
-        below += (rival < fact.score) + (rival == fact.score) / 2
-    assert fact.percentile == pytest.approx(100 * below / total)
-
-
-def test_probabilities_follow_the_scores_of_a_relation(example: Run) -> None:
-    answers = example.complete("sold(drew, ?, book)", k=100, new_only=True)
-    chances = [answer.probability for answer in answers]
-    assert all(chance is not None for chance in chances)
-    assert chances == sorted(chances, reverse=True)  # type: ignore[type-var]
-    trust = example.reliability("valid")
-    assert trust is not None
-    assert 0 <= trust.brier <= 1
-    assert 0 <= trust.error <= 1
 
 
 def test_without_validation_facts_there_are_no_probabilities(tmp_path: Path) -> None:
@@ -128,7 +96,7 @@ def test_what_is_noted_as_a_part_of_the_run_must_be_there(example: Run, tmp_path
 def test_a_damaged_calibration_is_an_error_of_one_line(example: Run, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(example.folder, copy)
-    for text in ("{", "{}", '{"slope": [1]}', "[]"):
+    for text, code in (("{", "damaged-file"), ("{}", "other-format"), ("[]", "damaged-file")):
         (copy / "calibration.json").write_text(text)
-        with mistake("damaged-file"):
+        with mistake(code):
             Run.load(copy).query("sold")

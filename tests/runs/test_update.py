@@ -16,17 +16,7 @@ import numpy as np
 import pytest
 import torch
 
-from relatum import (
-    MODELS,
-    Hypergraph,
-    KnownAnswers,
-    RelatumWarning,
-    Run,
-    Spec,
-    fit,
-    load,
-    update,
-)
+from relatum import MODELS, Hypergraph, KnownAnswers, RelatumWarning, Run, Spec, fit, load, update
 from relatum.inference.ranking import Metrics, rank
 from relatum.kernels.parallel import set_threads
 from relatum.models.store import load_model
@@ -35,8 +25,7 @@ from relatum.rules import mine_rules
 from relatum.runs.journal import Journal, read_history
 from relatum.training.settings import TrainingSettings
 from support.mistakes import mistake
-from support.shop_with_gaps import NEW_CUSTOMERS, add_customers, statements
-from support.small_tables import sqlite_of
+from support.shop_with_gaps import add_customers, new_customers_alone, statements
 
 NEW = "sold\tzoe\tmike\tboat\nsold\tdrew\tzoe\ttea\nbuyer\tzoe\ttea\nbuyer\tkim\tlamp\n"
 MODEL_FILES = ("model.safetensors", "config.json", "entities.txt", "relations.txt", "facts.safetensors", "calibration.json")
@@ -62,6 +51,17 @@ def new_facts(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def updated(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the directory of that run with new facts, to be read only."""
+    folder = tmp_path_factory.mktemp("updated")
+    (folder / "new.txt").write_text(NEW)
+    before = files(trained)
+    update(trained, folder / "new.txt", folder / "out")
+    assert files(trained) == before
+    return folder / "out"
+
+
 def files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -74,23 +74,19 @@ def row(run: Run, name: str) -> torch.Tensor:
     return run.parameters["entities"][run.model.graph.entities.id(name)]
 
 
-def test_a_new_run_is_made_and_the_old_one_is_untouched(trained: Path, new_facts: Path, tmp_path: Path) -> None:
-    before = files(trained)
-    run = update(trained, new_facts, tmp_path / "out")
-    assert files(trained) == before
-    assert run.folder == tmp_path / "out"
+def test_a_new_run_is_made_with_the_rows_of_the_old_one(trained: Path, updated: Path) -> None:
     left = {".lock", "answer_sets.json"}  # sets of answers go by what the new run knows
-    kept = {name for name in before if not name.startswith("checkpoint")} - left
-    assert set(files(run.folder)) == {*kept, "journal.jsonl"}
-    old = Run.load(trained)
+    kept = {name for name in files(trained) if not name.startswith("checkpoint")} - left
+    assert set(files(updated)) == {*kept, "journal.jsonl"}
+    run, old = Run.load(updated), Run.load(trained)
     assert [name for name in run.model.graph.entities if name not in old.model.graph.entities] == ["boat", "zoe"]
     assert list(run.model.graph.entities) == sorted(run.model.graph.entities)
     assert all(torch.equal(row(run, name), row(old, name)) for name in old.model.graph.entities)
     assert all(torch.equal(run.parameters[name], old.parameters[name]) for name in ("relations", "bias"))
 
 
-def test_facts_become_known_training_facts(trained: Path, new_facts: Path, tmp_path: Path) -> None:
-    run, old = update(trained, new_facts, tmp_path / "out"), load("example")
+def test_facts_become_known_training_facts(updated: Path) -> None:
+    run, old = Run.load(updated), load("example")
     lines = [tuple(line.split("\t")) for line in NEW.splitlines()]
     assert sorted(run.split.train) == sorted([*old.train, *lines])
     assert sorted(run.split.valid) == sorted(old.valid)
@@ -99,12 +95,10 @@ def test_facts_become_known_training_facts(trained: Path, new_facts: Path, tmp_p
     assert run.score("sold(zoe, mike, boat)").source == "train"
 
 
-def test_everything_that_a_run_is_asked_can_be_asked_of_the_new_one(trained: Path, new_facts: Path, tmp_path: Path) -> None:
-    run = update(trained, new_facts, tmp_path / "out")
-    again = Run.load(run.folder)
+def test_everything_that_a_run_is_asked_can_be_asked_of_the_new_one(trained: Path, updated: Path) -> None:
+    again = Run.load(updated)
     assert len(again.evaluate("test").ranks) == len(Run.load(trained).evaluate("test").ranks)
     assert {answer.entity for answer in again.complete("sold(drew, ?, tea)", k=100)} >= {"zoe", "boat"}
-    assert again.complete("sold(drew, ?, tea)", k=3) == run.complete("sold(drew, ?, tea)", k=3)
     assert 0 <= (again.score("sold(zoe, mike, boat)").probability or -1) <= 1
     assert again.calibration is not None
     assert again.query("project[1](sold)(zoe)").answers
@@ -114,11 +108,8 @@ def test_everything_that_a_run_is_asked_can_be_asked_of_the_new_one(trained: Pat
     assert "Of these facts, 4 came after training, in 1 update: the rows of 2 new entities were fitted" in report_page(again)
 
 
-def test_the_journal_and_the_card_tell_of_it_and_the_course_of_training_does_not(
-    trained: Path, new_facts: Path, tmp_path: Path
-) -> None:
-    run = update(trained, new_facts, tmp_path / "out")
-    events = Journal(run.folder / "journal.jsonl").read()
+def test_the_journal_and_the_card_tell_of_it_and_the_course_of_training_does_not(trained: Path, updated: Path) -> None:
+    events = Journal(updated / "journal.jsonl").read()
     assert events[:-1] == Journal(trained / "journal.jsonl").read()
     last = events[-1]
     counts = {"facts": 4, "repeated": 0, "known": 0, "added": 4, "among_known_entities": 1, "new_entities": 2}
@@ -128,8 +119,8 @@ def test_the_journal_and_the_card_tell_of_it_and_the_course_of_training_does_not
     assert last["own_mrr"] > last["own_mrr_start"]
     assert 0 < last["valid_mrr_after"] <= 1
     assert last["valid_mrr_before"] == max(event["score"] for event in events if event["event"] == "validation")
-    assert read_history(run.folder / "journal.jsonl") == read_history(trained / "journal.jsonl")
-    card = (run.folder / "README.md").read_text()
+    assert read_history(updated / "journal.jsonl") == read_history(trained / "journal.jsonl")
+    card = (updated / "README.md").read_text()
     assert f"| validation MRR | {last['valid_mrr_after']:.4f}, before the update {last['valid_mrr_before']:.4f} |" in card
     assert "| updated | 4 facts folded into example; 2 new entities |" in card
 
@@ -153,22 +144,22 @@ def test_it_says_where_it_came_from(trained: Path, new_facts: Path, tmp_path: Pa
 
 
 def test_the_same_seed_gives_the_same_bytes_with_any_number_of_threads(
-    trained: Path, new_facts: Path, tmp_path: Path
+    trained: Path, updated: Path, new_facts: Path, tmp_path: Path
 ) -> None:
-    made = []
     for threads in (1, 2):
         out = tmp_path / f"with{threads}"
         set_threads(threads)
         torch.set_num_threads(threads)
         update(trained, new_facts, out)
-        made.append({name: (out / name).read_bytes() for name in (*MODEL_FILES, "environment.json", "README.md")})
-    assert made[0] == made[1]
+        for name in (*MODEL_FILES, "environment.json", "README.md"):
+            assert (out / name).read_bytes() == (updated / name).read_bytes(), name
     other = update(trained, new_facts, tmp_path / "other", seed=1).folder
-    assert (other / "model.safetensors").read_bytes() != made[0]["model.safetensors"]
+    assert (other / "model.safetensors").read_bytes() != (updated / "model.safetensors").read_bytes()
 
 
-def test_what_is_known_or_given_twice_is_counted_and_changes_nothing(trained: Path, new_facts: Path, tmp_path: Path) -> None:
-    plain = update(trained, new_facts, tmp_path / "plain").folder
+def test_what_is_known_or_given_twice_is_counted_and_changes_nothing(
+    trained: Path, updated: Path, new_facts: Path, tmp_path: Path
+) -> None:
     split = load("example")
     held_out = "\t".join(next(iter(split.test)))
     known = "\t".join(next(iter(split.train)))
@@ -176,13 +167,13 @@ def test_what_is_known_or_given_twice_is_counted_and_changes_nothing(trained: Pa
     run = update(trained, new_facts, tmp_path / "out")
     assert (told(run.folder)["known"], told(run.folder)["repeated"], told(run.folder)["added"]) == (2, 1, 4)
     assert sorted(run.split.test) == sorted(split.test)
-    assert all((run.folder / name).read_bytes() == (plain / name).read_bytes() for name in MODEL_FILES)
+    assert all((run.folder / name).read_bytes() == (updated / name).read_bytes() for name in MODEL_FILES)
 
 
 def test_a_folder_brings_its_parts_and_nothing_is_fitted_to_those_held_out(
-    trained: Path, new_facts: Path, tmp_path: Path
+    trained: Path, updated: Path, tmp_path: Path
 ) -> None:
-    plain = update(trained, new_facts, tmp_path / "plain")
+    plain = Run.load(updated)
     folder = tmp_path / "data"
     folder.mkdir()
     (folder / "train.txt").write_text(NEW)
@@ -280,15 +271,6 @@ def test_the_default_place_is_beside_the_run(
     shutil.copytree(trained, tmp_path / "mine")
     monkeypatch.chdir(tmp_path / "mine")
     assert update(".", new_facts).folder == tmp_path / "mine-updated"
-
-
-def test_a_run_that_is_no_run_or_not_done_is_refused(trained: Path, new_facts: Path, tmp_path: Path) -> None:
-    with mistake("not-a-run"):
-        update(tmp_path / "nowhere", new_facts)
-    shutil.copytree(trained, tmp_path / "begun")
-    (tmp_path / "begun" / "config.json").unlink()
-    with mistake("not-a-run"):
-        update(tmp_path / "begun", new_facts)
 
 
 KILLED = """
@@ -390,11 +372,7 @@ def test_from_a_database_new_rows_are_learned_filled_and_called_by_their_labels(
 
 
 def test_new_rows_alone_leave_those_of_the_run_and_their_labels(gappy_run: Path, tmp_path: Path) -> None:
-    only = sqlite_of(
-        tmp_path / "only.db",
-        "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, city TEXT, country TEXT, segment TEXT)",
-        customers=NEW_CUSTOMERS,
-    )
+    only = new_customers_alone(tmp_path / "only.db")
     made = update(gappy_run, only, tmp_path / "out")
     assert made.split.rows is not None
     assert len(made.split.rows["customers"]) == 122

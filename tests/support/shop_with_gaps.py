@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import relatum
+from support.small_tables import sqlite_of
 
 Row = tuple[int | float | str | None, ...]
 
@@ -136,3 +137,9 @@ def gappy_run(gappy_shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 def tables(gappy_run: Path) -> relatum.Run:
     """Return the run on the shop, opened; nothing may be defined on it."""
     return relatum.open(gappy_run)
+
+
+def new_customers_alone(path: Path) -> Path:
+    """Make a database that has nothing but the new customers."""
+    script = "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, city TEXT, country TEXT, segment TEXT)"
+    return sqlite_of(path, script, customers=NEW_CUSTOMERS)

@@ -13,8 +13,8 @@ from relatum.formatting import count, percent
 
 if TYPE_CHECKING:
     from relatum.evidence.reasons import Reason
-    from relatum.runs.doubt import DoubtfulFact
-    from relatum.runs.doubtful_cells import DoubtfulCells
+    from relatum.records import Records
+    from relatum.runs.doubt import DoubtfulCell, DoubtfulFact
 
 Many = list[str] | None
 
@@ -64,7 +64,7 @@ def doubt(
         _show(rank, one)
 
 
-def _show_cells(found: DoubtfulCells, *, json: bool) -> None:
+def _show_cells(found: Records[DoubtfulCell], *, json: bool) -> None:
     if json:
         print_json({"cells": [{**one.to_dict(), "row": dict(one.row)} for one in found]})
         return

@@ -67,7 +67,7 @@ def run_with(run: Run, facts: Sequence[Assumed], definitions: Mapping[str, str])
         run.parameters,
         spec=run.spec,
         split=split,
-        **validated._asdict(),
+        validated=validated,
         definitions=run.definitions,
         events=[],
         environment={},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +41,16 @@ class AnswerBlock(NamedTuple):
     probabilities: Float64 | None
     sources: Int64
 
+    def rows_of(
+        self, run: Trained, positions: Sequence[int]
+    ) -> Iterator[tuple[tuple[str, ...], int, float, float | None, str | None]]:
+        """Yield of each answer the names at some positions, its rank, score and probability, and the part that holds it."""
+        names, parts = run.entities, [*run.split.parts, None]
+        likely = [None] * len(self.ranks) if self.probabilities is None else self.probabilities.tolist()
+        sources = (parts[one] for one in self.sources.tolist())
+        facts = (tuple(names[one] for one in fact) for fact in self.facts[list(positions)].T.tolist())
+        yield from zip(facts, self.ranks.tolist(), self.scores.tolist(), likely, sources, strict=True)
+
     @classmethod
     def empty(cls, arity: int) -> AnswerBlock:
         """Return a block of no answers to no questions."""
@@ -75,7 +85,8 @@ class Answerer:
         self.scorer.forget()  # what is kept of a position is its packed side, as far as there is memory
         self._new.forget()
         rows, ranks, answers, found = (np.concatenate([getattr(one, name) for one in sides]) for name in _Ranked._fields[:4])
-        likely = None if sides[0].probabilities is None else np.concatenate([_certain(one) for one in sides])
+        judged = [one.probabilities for one in sides if one.probabilities is not None]
+        likely = np.concatenate(judged) if len(judged) == len(sides) else None
         sources = np.full(len(rows), -1, np.int64)
         facts = questions[:, rows]
         facts[position] = answers
@@ -131,19 +142,8 @@ class _Ranked(NamedTuple):
     probabilities: Float64 | None
 
 
-def _certain(side: _Ranked) -> Float64:
-    return np.empty(0) if side.probabilities is None else side.probabilities
-
-
 def _ranked(
-    run: Trained,
-    scorer: CandidateScorer,
-    position: int,
-    rivals: Rivals,
-    entities: Ids,
-    scores: Float32,
-    *,
-    known: bool,
+    run: Trained, scorer: CandidateScorer, position: int, rivals: Rivals, entities: Ids, scores: Float32, *, known: bool
 ) -> _Ranked:
     """Return answers, [n, m] with -1 for none and best first; new ones by probability, as `complete` has them."""
     likely = block_probabilities(run, scorer, position, rivals, entities, scores, known=known)

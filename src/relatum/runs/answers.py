@@ -10,7 +10,7 @@ from relatum.algebra.lexer import Arguments, Reader, as_written, read_arguments,
 from relatum.data.schema import RelationSchema, Schema
 from relatum.errors import DataError, UnknownNameError
 from relatum.inference.answer_sets import Limit
-from relatum.records import Records
+from relatum.records import Record, Records, columns_of
 
 _OWN = {"score": float, "probability": float}  # what every record has beside its entities
 
@@ -99,7 +99,7 @@ class Answers(Records[Answer]):
 
 
 @dataclass(frozen=True, slots=True)
-class FactScore:
+class FactScore(Record):
     """What a run thinks of a fact.
 
     Attributes:
@@ -122,12 +122,8 @@ class FactScore:
         """Whether the fact is among those that the run was given."""
         return self.source is not None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return all fields by name."""
-        return {name: getattr(self, name) for name in FACT_SCORE_COLUMNS}
 
-
-FACT_SCORE_COLUMNS = {"fact": str, **_OWN, "percentile": float, "source": str}
+FACT_SCORE_COLUMNS = columns_of(FactScore)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +164,6 @@ class Predictions(Records[Prediction]):
         super().__init__(predictions, {"relation": str, **columns}, f"predicted facts of {named}")
         self._mixed = one is None
 
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """Return the predictions as plain dicts."""
-        return [self._plain(one) for one in self]
-
     def _plain(self, row: Prediction) -> dict[str, Any]:
         if not self._mixed:
             return row.to_dict()
@@ -180,15 +172,9 @@ class Predictions(Records[Prediction]):
 
 @dataclass(frozen=True, slots=True)
 class Suggestion(_ByRole):
-    """An answer to one of many questions that differ in some entities.
+    """An answer to one of many questions that differ in some entities, which come before that of the answer.
 
-    Attributes:
-        entities: those that make the question, and behind them the one that answers it.
-        rank: among the known answers to the question, or among the new ones, from 1.
-        score: as of an `Answer`.
-        probability: as of an `Answer`.
-        source: the split part that holds the fact already, or None.
-        roles: how the positions are called; the entity at a role is a field of that name too.
+    Its rank is that among the known answers to its question, or among the new ones, from 1; all else is as of an `Answer`.
     """
 
     entities: tuple[str, ...]
@@ -211,11 +197,9 @@ class Suggestion(_ByRole):
 _OF_SUGGESTIONS = {"rank": int, **_OWN, "known": bool, "source": str}
 
 
-class Suggestions(Records[Suggestion]):
-    """The answers to many questions, question by question: the known ones, best first, and then the new ones."""
-
-    def __init__(self, suggestions: Iterable[Suggestion], title: str, roles: Sequence[str]) -> None:
-        super().__init__(suggestions, _columns(roles, _OF_SUGGESTIONS), title)
+def suggested(suggestions: Iterable[Suggestion], title: str, roles: Sequence[str]) -> Records[Suggestion]:
+    """Return the answers to many questions, question by question: the known ones, best first, and then the new ones."""
+    return Records(suggestions, _columns(roles, _OF_SUGGESTIONS), title)
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,14 +277,19 @@ def question_of(given: object, arguments: Sequence[object], roles: Mapping[str, 
     if not arguments and not roles:
         return parse_question(given, schema)
     relation = schema[given]
-    if roles and arguments:
-        raise DataError("mixed-arguments", "name the arguments by position or by role, not both", place=relation)
-    if arguments and len(arguments) != relation.arity:
-        raise DataError("argument-count", f"{relation} takes {relation.arity} arguments, not {len(arguments)}")
-    found = dict(enumerate(arguments)) or {relation.position(role): value for role, value in roles.items()}
+    found = by_position(relation, arguments, roles)
     free = frozenset(range(relation.arity)) - found.keys()
     filled = tuple(_entity(found.get(position)) for position in range(relation.arity))
     return Question(relation.name, filled, free, relation.roles)
+
+
+def by_position(relation: RelationSchema, arguments: Sequence[object], roles: Mapping[str, object]) -> dict[int, object]:
+    """Return the arguments of a relation by position, given all in order or some by role."""
+    if roles and arguments:
+        raise DataError("mixed-arguments", "name the arguments by position or by role, not both", place=relation)
+    if not roles and len(arguments) != relation.arity:
+        raise DataError("argument-count", f"{relation} takes {relation.arity} arguments, not {len(arguments)}")
+    return dict(enumerate(arguments)) or {relation.position(role): value for role, value in roles.items()}
 
 
 def _entity(value: object) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from relatum.records import Records
+from relatum.records import Records, columns_of
 from relatum.runs.column_quality import column_quality
 from relatum.runs.fit import Watch, fit_in_memory
 from relatum.runs.trained import Trained
@@ -19,14 +19,10 @@ _EQUAL = 0.02
 
 @dataclass(frozen=True, slots=True)
 class OneMeasure:
-    """A measure by both splits.
+    """A measure by both splits: `MRR` of a relation or of all facts, or `accuracy` of the cells of a column, `table.column`.
 
-    Attributes:
-        measure: `MRR` of facts, `accuracy` of cells.
-        what: a relation, a column as `table.column`, or all facts.
-        held_out: how many facts or cells were held out by time.
-        by_time: the measure on these.
-        at_random: the same on as many rows drawn at random, by a model that was trained without them.
+    So many facts or cells were held out by time; `at_random` it is measured on as many rows drawn at random, by a model that
+    was trained without them.
     """
 
     measure: str
@@ -45,12 +41,7 @@ class OneMeasure:
         return {**asdict(self), "difference": self.difference}
 
 
-BOTH_SPLITS_COLUMNS: dict[str, type] = {
-    "measure": str,
-    "what": str,
-    "held_out": int,
-    **dict.fromkeys(("by_time", "at_random", "difference"), float),
-}
+BOTH_SPLITS_COLUMNS = {**columns_of(OneMeasure), "difference": float}
 
 
 class BothSplits(Records[OneMeasure]):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,7 +13,7 @@ from relatum.errors import DataError, UnknownNameError
 from relatum.imputation.baselines import baseline_answers
 from relatum.imputation.metrics import accuracy, calibration_error, macro_f1
 from relatum.progress import progress
-from relatum.records import Records
+from relatum.records import Records, columns_of
 from relatum.runs.filling import models_of, rows_of
 from relatum.runs.trained import Trained
 
@@ -74,23 +73,7 @@ class ColumnQuality:
         return {**asdict(self), "verdict": self.verdict}
 
 
-COLUMN_QUALITY_COLUMNS: dict[str, type] = {
-    "table": str,
-    "column": str,
-    "cells": int,
-    "facts": int,
-    **dict.fromkeys(("accuracy", "macro_f1", "probability", "calibration_error"), float),
-    **dict.fromkeys(("most_frequent", "counting", "naive_bayes", "best_single_column"), float),
-    "bins": bool,
-    "verdict": str,
-}
-
-
-class ColumnQualities(Records[ColumnQuality]):
-    """How well each column is filled."""
-
-    def __init__(self, rows: Iterable[ColumnQuality], part: str) -> None:
-        super().__init__(rows, COLUMN_QUALITY_COLUMNS, f"accuracy on {part} cells by column")
+COLUMN_QUALITY_COLUMNS = {**columns_of(ColumnQuality), "verdict": str}
 
 
 def _facts(held: RowTable, column: str, rows: Int64) -> int:
@@ -102,7 +85,7 @@ def _facts(held: RowTable, column: str, rows: Int64) -> int:
     return int(np.unique(held.cells[indices][:, rows], axis=1).shape[1])
 
 
-def column_quality(run: Trained, part: str = "test") -> ColumnQualities:
+def column_quality(run: Trained, part: str = "test") -> Records[ColumnQuality]:
     """Return how well the held-out cells of each column are filled, by counts of the training cells and the embedding."""
     rows, models = rows_of(run), models_of(run)
     if part not in HELD_OUT_PARTS:
@@ -140,4 +123,4 @@ def column_quality(run: Trained, part: str = "test") -> ColumnQualities:
         raise DataError(
             "no-held-out-cells", f"there are no {part} cells", place=run.name, remedy=f"import with --{part} 0.1"
         )
-    return ColumnQualities(found, part)
+    return Records(found, COLUMN_QUALITY_COLUMNS, f"accuracy on {part} cells by column")

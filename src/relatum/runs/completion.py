@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,10 +13,11 @@ from relatum.arrays import Float32
 from relatum.data.hypergraph import Block, Hypergraph
 from relatum.data.keyed_answers import taken_keys
 from relatum.data.known_answers import KnownAnswers
+from relatum.data.row_store import HELD_OUT_PARTS
 from relatum.data.sorting import differs_from_previous
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError
-from relatum.inference.answer_sets import Limit
+from relatum.inference.answer_sets import Limit, conformities, limit_of, require_coverage
 from relatum.inference.completion import EXHAUSTIVE_LIMIT, best_facts
 from relatum.inference.scoring import CandidateScorer
 from relatum.models.ops import one_torch_thread
@@ -27,7 +27,6 @@ from relatum.reasoning.query import Query
 from relatum.runs.answerer import Answerer
 from relatum.runs.answers import Answer, Answers, FactScore, Question, field_names
 from relatum.runs.column_answers import ColumnQuestions
-from relatum.runs.covering_sets import column_covering_set, covering_set, require_promise
 from relatum.runs.probabilities import answer_probabilities, fact_probabilities
 from relatum.runs.trained import SECONDS, Trained
 from relatum.settings import whole_number
@@ -47,20 +46,11 @@ def complete(
 ) -> Answers:
     """Return the answers to a question: the k best that are known, then the k best that are not.
 
-    With a coverage, all new answers are returned that belong to the smallest set that holds the missing one so often.
-
     Where the relation was a table, an entity stands only in a column of its type. With several open positions all facts are
     tried where that takes no more than a minute; beyond, or if `beam` is given, partial facts are extended position by
     position, which may miss some of the best new ones. A position that is free takes the entity that suits an answer best.
 
-    Args:
-        run: the run that is asked.
-        question: at least one of its positions is open.
-        k: how many known answers, and how many new ones.
-        new_only: leave out those that are known already.
-        beam: how many partial facts are kept at each step.
-        seconds: that answers with free positions, or of a defined relation, may take.
-        coverage: the share of sets of new answers that hold the missing one; `Answers.promise` says if what is so.
+    Arguments are as of `Run.complete`.
     """
     k = whole_number("k", k)
     if beam is not None:
@@ -72,12 +62,15 @@ def complete(
     schema = run.schema[question.relation]
     roles = field_names(schema, question.open)
     given = run.entities_of(question)
-    reasons, limit = isinstance(run.model, ReAlE) and beam is None, None
-    if reasons and (question.free or question.relation in run.definitions):
+    is_stored, limit = question.relation not in run.definitions, None
+    if (question.free or not is_stored) and isinstance(run.model, ReAlE) and beam is None:
         found = _by_reasoning(run, question, k, new_only, seconds)
-    elif _has_one_gap(run, question) and coverage is None and beam is None:
-        (answers,) = _at_one_position(run, question.relation, question.open[0], given, k, new_only=new_only)
-        return Answers(answers, question, roles)
+    elif is_stored and len(question.open) == 1 and not question.free and coverage is None and beam is None:
+        with one_torch_thread():  # as where many questions are answered: what torch adds up has the same bits
+            block = Answerer.of(run, question.relation, question.open[0]).answered(given, k, new_only=new_only)
+        rows = block.rows_of(run, question.open)
+        found = [Answer(names, score, likely, source, roles) for names, _, score, likely, source in rows]
+        return Answers(found, question, roles)
     else:
         facts, sources = _known_facts(run, question, given)
         known = [] if new_only else _known_answers(run, question, facts, sources, k)
@@ -102,26 +95,6 @@ def score(run: Trained, question: Question) -> FactScore:
     scores, sources = _scores(scorer, columns), _known_facts(run, question, columns)[1]
     (one,) = _answers(run, question, scorer, columns, scores, sources)
     return FactScore(str(question), one.score, one.probability, _percentile(scorer, columns), one.source)
-
-
-def _has_one_gap(run: Trained, question: Question) -> bool:
-    """Return whether a question asks for one position of a stored relation, and gives all others."""
-    return len(question.open) == 1 and not question.free and question.relation not in run.definitions
-
-
-def _at_one_position(
-    run: Trained, relation: str, position: int, given: Ids, k: int, *, new_only: bool
-) -> list[list[Answer]]:
-    """Return the best known and new answers to questions, int32[arity, n], with one open position."""
-    with one_torch_thread():  # as where many questions are answered: what torch adds up has the same bits
-        block = Answerer.of(run, relation, position).answered(given, k, new_only=new_only)
-    names, parts = run.entities, [*run.split.parts, None]
-    likely = [None] * len(block.ranks) if block.probabilities is None else block.probabilities.tolist()
-    rows = zip(block.facts[position].tolist(), block.scores.tolist(), likely, block.sources.tolist(), strict=True)
-    roles = field_names(run.schema[relation], [position])
-    answers = [Answer((names[one],), score, probability, parts[source], roles) for one, score, probability, source in rows]
-    bounds = np.searchsorted(block.rows, np.arange(given.shape[1] + 1)).tolist()
-    return [answers[start:stop] for start, stop in itertools.pairwise(bounds)]
 
 
 def _by_reasoning(run: Trained, question: Question, k: int, new_only: bool, seconds: float) -> list[Answer]:
@@ -206,19 +179,69 @@ def _scorer_of_new(run: Trained, question: Question, facts: Ids) -> CandidateSco
 
 
 def _covering(run: Trained, question: Question, given: Ids, facts: Ids, coverage: float) -> tuple[list[Answer], Limit]:
-    """Return the new answers that hold the missing one so often, and what is promised."""
+    """Return the smallest set of new answers that holds the missing one with a probability of `coverage`, and the promise.
+
+    Of questions whose answer is missing by the same accident as validation facts were held out, that many get a set that
+    holds it: by how likely answers are, or of a column of a table by what its validation cells hold. There can be none,
+    where even the best is too unlikely. `require_promise` says before whether it can be promised.
+    """
     (position,) = question.open
     scorer, column = _scorer_of_new(run, question, facts), ColumnQuestions.of(run, question.relation, position)
+    kept: list[float] | None = None
     if column is not None:
-        found = column_covering_set(column, scorer, position, given, coverage)
+        limit = limit_of(coverage, column.held_out(HELD_OUT_PARTS["valid"]))
+        (best,), (likely,) = column.best(given, scorer.count(position))
+        enough = (best >= 0) & (likely >= limit.least)
+        entities, kept = best[enough], likely[enough].tolist()
+        scores = scorer.answer_scores(position, given, np.zeros(len(entities), np.int64), entities)
+    elif (sets := run.answer_sets_by_facts) is None or (calibration := run.answer_calibration) is None:
+        raise DataError(
+            "coverage-needs-validation", "coverage needs validation facts", place=run.name, remedy="train a run with some"
+        )
     else:
-        found = covering_set(run, scorer, position, given, coverage)
-    filled = np.repeat(given, len(found.entities), axis=1)
-    filled[position] = found.entities
-    answers = _answers(run, question, scorer, filled, found.scores, [])
-    if found.probabilities is not None:
-        answers = [replace(one, probability=p) for one, p in zip(answers, found.probabilities.tolist(), strict=True)]
-    return answers, found.limit
+        limit = sets.limit(scorer.relation, position, coverage)
+        entities, scores, found = conformities(calibration, scorer, position, given)
+        size = int(np.count_nonzero(found >= limit.least))  # the first ones: a higher score always conforms better
+        entities, scores = entities[:size], scores[:size]
+    filled = np.repeat(given, len(entities), axis=1)
+    filled[position] = entities
+    answers = _answers(run, question, scorer, filled, scores, [])
+    if kept is not None:
+        answers = [replace(one, probability=likely) for one, likely in zip(answers, kept, strict=True)]
+    return answers, limit
+
+
+def require_promise(run: Trained, question: Question, coverage: float) -> None:
+    """Refuse a coverage that cannot be promised for a question, whatever is known about it."""
+    require_coverage(coverage)
+    if len(question.open) != 1 or question.free:
+        raise DataError(
+            "coverage-needs-one-gap",
+            "coverage needs one open position (a ?), and an entity at every other one",
+            place=question,
+        )
+    if question.relation in run.definitions:
+        raise DataError(
+            "coverage-not-promised",
+            f"coverage is for stored relations; {question.relation} was defined, and no fact of it held out",
+            place=question,
+        )
+    if run.spec.training.refit:
+        raise DataError(
+            "coverage-needs-validation",
+            (
+                "coverage needs validation facts that the model has not learned; it was refitted on them, so "
+                "train without training.refit"
+            ),
+            place=run.name,
+        )
+    if run.answer_calibration is None:
+        raise DataError(
+            "coverage-needs-one-link",
+            "coverage needs answers calibrated on validation facts",
+            place=run.name,
+            remedy="train a new run, with some",
+        )
 
 
 def _is_settled(run: Trained, question: Question, facts: Ids) -> bool:

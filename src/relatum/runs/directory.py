@@ -3,52 +3,47 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 import torch
 
-from relatum.data.hypergraph import Hypergraph, Split
-from relatum.data.row_store import RowStore
-from relatum.data.schema import Schema
+from relatum.data.hypergraph import Split
 from relatum.datasets.cache import load_columns, save_columns
 from relatum.datasets.registry import DATASETS
 from relatum.datasets.row_files import ROWS, load_rows, save_rows
 from relatum.errors import DataError, RelatumError
-from relatum.evidence.evidence import Evidence
-from relatum.files import (
-    is_there,
-    read_document,
-    read_json,
-    sha256_of,
-    stale_temporaries,
-    write_bytes,
-    write_document,
-)
-from relatum.imputation.models import ColumnModels
-from relatum.inference.answer_calibration import AnswerCalibration
-from relatum.inference.answer_sets import AnswerSets
-from relatum.inference.calibration import Calibration
-from relatum.inference.new_fact_calibration import NewFactCalibration
+from relatum.files import is_there, read_document, read_json, sha256_of, stale_temporaries, write_bytes, write_document
 from relatum.kernels.parallel import threads
 from relatum.runs.journal import history_of
 from relatum.runs.spec import Spec
 from relatum.version import __version__
 
 SPEC, JOURNAL, CHECKPOINT, LOCK = "spec.toml", "journal.jsonl", "checkpoint.safetensors", ".lock"
-ENVIRONMENT, CARD, CALIBRATION = "environment.json", "README.md", "calibration.json"
-ANSWER_CALIBRATION, NEW_FACT_CALIBRATION = "answer_calibration.json", "new_fact_calibration.json"
-ANSWER_SETS, EVIDENCE, COLUMNS = "answer_sets.json", "evidence.json", "columns.json"
-FITTED = (CALIBRATION, ANSWER_CALIBRATION, NEW_FACT_CALIBRATION, EVIDENCE, COLUMNS, ANSWER_SETS)  # on validation facts
+ENVIRONMENT, CARD = "environment.json", "README.md"
+# Files of what is fitted on validation facts, in the order of the fields of `Validated`, and how errors call each.
+FITTED: Mapping[str, str] = {
+    "calibration.json": "calibration",
+    "answer_calibration.json": "answer calibration",
+    "new_fact_calibration.json": "calibration of new facts",
+    "evidence.json": "evidence",
+    "columns.json": "models of columns",
+    "answer_sets.json": "answer sets",
+}
 
 _OPTIONAL = (ROWS, *FITTED)  # files that not every run has
 _FACTS, _KEY = "facts.safetensors", {"run": "facts"}
 _FORMAT, _VERSION = "relatum-environment", 1
 
-_Found = TypeVar("_Found")
+_Fitted = TypeVar("_Fitted", bound="_FromJson")
+
+
+class _FromJson(Protocol):
+    @classmethod
+    def from_json(cls, data: Any, known: Any, /) -> Self: ...
 
 
 def is_free(folder: Path) -> bool:
@@ -94,44 +89,11 @@ def load_facts(folder: Path) -> Split:
     return replace(split, rows=load_rows(folder) if _has(folder, ROWS) else None)
 
 
-def load_calibration(folder: Path, relations: int) -> Calibration | None:
-    """Return the calibration of a run with so many relations, or None where there were no facts to fit it on."""
-    return _optional(folder, CALIBRATION, "calibration", lambda data: Calibration.from_json(data, relations))
-
-
-def load_answer_calibration(folder: Path, schema: Schema) -> AnswerCalibration | None:
-    """Return the chances of answers of a run with these relations, or None where there were no facts to fit them on."""
-    return _optional(
-        folder, ANSWER_CALIBRATION, "answer calibration", lambda data: AnswerCalibration.from_json(data, schema)
-    )
-
-
-def load_new_fact_calibration(folder: Path, schema: Schema) -> NewFactCalibration | None:
-    """Return the chances of new facts of a run with these relations, or None where they were not fitted."""
-    what = "calibration of new facts"
-    return _optional(folder, NEW_FACT_CALIBRATION, what, lambda data: NewFactCalibration.from_json(data, schema))
-
-
-def load_answer_sets(folder: Path, schema: Schema) -> AnswerSets | None:
-    """Return what sets of answers go by in a run with these relations, or None where it was not fitted."""
-    return _optional(folder, ANSWER_SETS, "answer sets", lambda data: AnswerSets.from_json(data, schema))
-
-
-def load_evidence(folder: Path, facts: Hypergraph) -> Evidence | None:
-    """Return the evidence of a run with these training facts, or None where it has none."""
-    return _optional(folder, EVIDENCE, "evidence", lambda data: Evidence.from_json(data, facts))
-
-
-def load_column_models(folder: Path, rows: RowStore | None) -> ColumnModels | None:
-    """Return the models of the columns of a run's tables, or None where it has none."""
-    if rows is None:
+def load_fitted(folder: Path, name: str, kind: type[_Fitted], *known: Any) -> _Fitted | None:
+    """Return what was fitted, by the name of its file and what it is about; None where a run has none."""
+    if not _has(folder, name):
         return None
-    return _optional(folder, COLUMNS, "models of columns", lambda data: ColumnModels.from_json(data, rows))
-
-
-def _optional(folder: Path, name: str, what: str, convert: Callable[[Any], _Found]) -> _Found | None:
-    """Return what a file holds that not every run has, or None where this one has none."""
-    return read_json(folder / name, what, convert) if _has(folder, name) else None
+    return read_json(folder / name, FITTED[name], lambda data: kind.from_json(data, *known))
 
 
 def _has(folder: Path, name: str) -> bool:

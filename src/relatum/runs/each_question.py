@@ -13,6 +13,7 @@ from relatum.data.schema import RelationSchema
 from relatum.data.sorting import differs_from_previous, row_order
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError, UnknownNameError, nearest_names
+from relatum.runs.answers import by_position
 from relatum.runs.trained import Trained
 
 _OPEN, _EVERY = "?", "*"
@@ -60,10 +61,8 @@ def each_question(
         reader.end()
         return _question(run, relation, words, given)
     relation = _stored(run, given)
-    if arguments and roles:
-        raise DataError("mixed-arguments", "name the arguments by position or by role, not both", place=relation)
-    values = dict(enumerate(arguments)) or {relation.position(role): value for role, value in (roles or {}).items()}
-    if len(values) != relation.arity or len(values) <= max(values):
+    values = by_position(relation, arguments, roles or {})
+    if len(values) != relation.arity:
         raise DataError("argument-count", f"{relation} takes {relation.arity} arguments, not {len(values)}")
     words = {position: _word(value) for position, value in values.items()}
     shown = ", ".join(as_written(words[position].name) for position in range(relation.arity))
@@ -103,10 +102,7 @@ class Combinations:
 def combinations_of(run: Trained, question: EachQuestion, *, all_entities: bool = False) -> Combinations:
     """Return what stands at the positions that vary in known facts of the relation, whatever these have elsewhere.
 
-    Args:
-        run: the run that is asked.
-        question: the questions.
-        all_entities: all entities instead that can stand there, and where several positions vary, all combinations.
+    With `all_entities` it is all entities that can stand there, and where several positions vary, all combinations.
     """
     if not all_entities:
         columns = run.table(question.relation.name).columns[list(question.varying)]

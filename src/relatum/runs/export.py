@@ -33,13 +33,7 @@ def predictions_table(
     """Return predicted facts of one relation as a table.
 
     Where the relation was made from a table, entities come out as the values that they were there: 17 for `items:17`.
-
-    Args:
-        run: the run that predicted them.
-        relation: the name of the relation.
-        predictions: the facts, in the order of the rows.
-        name: what the table is called in a database; by default `predicted_` and the name of the relation.
-        full_names: write the names of entities as the run has them.
+    With `full_names` they keep their names. The table is called `predicted_` and the name of the relation by default.
     """
     schema = run.schema[relation]
     roles = list(schema.roles or (f"position_{position}" for position in range(schema.arity)))

@@ -43,12 +43,7 @@ class BoundExpression:
         return self.expression.text(roles=True)
 
     def complete(
-        self,
-        *arguments: str | None,
-        k: int = 10,
-        mode: str = "exact",
-        new_only: bool = False,
-        seconds: float | None = 5.0,
+        self, *arguments: str | None, k: int = 10, mode: str = "exact", new_only: bool = False, seconds: float | None = 5.0
     ) -> QueryResult:
         """Return the k best known and new answers; an argument for each column, None where it is open, or none at all."""
         given = arguments or (None,) * self.expression.arity

@@ -33,15 +33,7 @@ def fill(
     source: Any = None,
     min_probability: float = 0.0,
 ) -> Fills:
-    """Return what the empty cells of tables most probably hold.
-
-    Args:
-        run: a run on data that was imported from tables.
-        tables: those whose cells are filled; by default all.
-        columns: those that are filled, as `column` or `table.column`; by default all.
-        source: where rows are read from now, as an import reads them; by default those of the import.
-        min_probability: leave cells empty that are less sure.
-    """
+    """Return what the empty cells of tables most probably hold; arguments as of `Run.fill`."""
     rows = rows_of(run)
     models, read, before = models_of(run), rows, rows
     if source is not None:
@@ -115,8 +107,7 @@ def _fills(
         name = rows.names[best]
         value, interval = value_and_interval(name, one)
         identity, is_key = identity_of(rows, held, row)
-        supports = imputed.supports[number] if imputed.supports else ()
-        reason = reason_text(rows, labels, supports[0]) if supports else "the most frequent value"
+        reason = reason_text(rows, labels, imputed.supports[number] if imputed.supports else ())
         yield Fill(table, identity, column, value, labels.of(name), interval, probability, reason, is_key)
 
 
@@ -147,8 +138,11 @@ def identity_of(rows: RowStore, table: RowTable, row: int) -> tuple[dict[str, Va
     return {"row": row}, False
 
 
-def reason_text(rows: RowStore, labels: Labels, support: Support) -> str:
-    """Return in words what speaks for a value."""
+def reason_text(rows: RowStore, labels: Labels, supports: Sequence[Support]) -> str:
+    """Return in words what speaks most for a value."""
+    if not supports:
+        return "the most frequent value"
+    support = supports[0]
     names = [rows.names[one] for one in support.values[:3]]
     shown = " and ".join(labels.of(name) or name.partition(":")[2] or name for name in names)
     counted = f"{support.rows:,.0f} row{'s' * (round(support.rows) != 1)}"

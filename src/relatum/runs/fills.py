@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, overload
 
 from relatum.errors import SettingError
-from relatum.records import Records
+from relatum.records import Record, Records
 from relatum.tables.change_log import ChangeBatch
 from relatum.tables.changes import Applied, Change, apply_changes, copy_filled, list_batches
 from relatum.tables.table import Value
@@ -51,7 +51,7 @@ class Fill:
         """Return all fields by name, the row as text."""
         return {
             "table": self.table,
-            "row": ", ".join(f"{name}={value}" for name, value in self.row.items()),
+            "row": row_text(self.row),
             "column": self.column,
             "value": self.value if self.value is None else str(self.value),
             "label": self.label,
@@ -61,8 +61,13 @@ class Fill:
         }
 
 
+def row_text(row: Mapping[str, Value]) -> str:
+    """Return what a row is known by as text."""
+    return ", ".join(f"{name}={value}" for name, value in row.items())
+
+
 @dataclass(frozen=True, slots=True)
-class AppliedFills(Applied):
+class AppliedFills(Applied, Record):
     """What became of cells that were to be written into a database.
 
     Attributes:
@@ -74,10 +79,6 @@ class AppliedFills(Applied):
     without_key: int
     groups: int
     unsure: int
-
-    def to_dict(self) -> dict[str, int | None]:
-        """Return all fields by name."""
-        return asdict(self)
 
 
 class Fills(Records[Fill]):

@@ -81,13 +81,7 @@ def learned_by(spec: Spec, split: Split, model: Model, parameters: Parameters, c
     """Return what validation facts teach about parameters."""
     training = spec.training
     return validated(
-        model,
-        parameters,
-        split,
-        evidence=training.evidence,
-        seed=spec.seed,
-        columns=columns,
-        answer_sets=not training.refit,
+        model, parameters, split, evidence=training.evidence, seed=spec.seed, columns=columns, answer_sets=not training.refit
     )
 
 
@@ -151,7 +145,7 @@ def fit_in_memory(
         trained.best,
         spec=spec,
         split=split,
-        **found[-1].with_evidence_of(split.trained_on(spec.training.refit))._asdict(),
+        validated=found[-1].with_evidence_of(split.trained_on(spec.training.refit)),
         events=journal.read(),
         environment=environment_of(split),
     )
@@ -167,13 +161,8 @@ def fit_into(
 ) -> None:
     """Train into a new directory, which then holds all that a trained model needs, the facts included.
 
-    Args:
-        folder: it must be new or empty.
-        spec: what is trained, and how; or a function that says so of the facts.
-        split: returns the facts; it is called once the directory is known to be free.
-        watch: is told of every step, epoch and validation.
-        began: the moment, by `time.monotonic`, from which `training.minutes` count; by default now.
-        trackers: are told of every event of the journal.
+    The facts are asked for, by `split`, once the directory is known to be free; `training.minutes` count from the moment
+    `began`, by `time.monotonic`, by default now.
     """
     began = time.monotonic() if began is None else began
     require_free(folder)

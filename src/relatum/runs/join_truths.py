@@ -28,7 +28,7 @@ from relatum.models.ops import one_torch_thread
 from relatum.models.reale import ReAlE
 from relatum.reasoning.query import Query
 from relatum.reasoning.reasoner import Reasoner
-from relatum.runs.column_truths import ColumnTruths
+from relatum.runs.column_answers import ColumnTruths
 from relatum.runs.trained import Trained
 from relatum.time_limit import Limit
 
@@ -303,14 +303,7 @@ def tried_facts(
 ) -> tuple[Ids, bool]:
     """Return the k best facts that are not known, int32[arity, found], and whether all were tried; by the model alone.
 
-    Args:
-        run: the run that is asked.
-        known: the facts that are left out.
-        facts: those of the relation, int32[arity, n].
-        relation: what the facts are about.
-        given: an entity for each position, None where it is open.
-        k: how many facts.
-        limit: when to stop with those that were found.
+    `facts` are those of the relation; `given` names an entity for each position, or None where it is open.
     """
     scorer = CandidateScorer(run.model, run.tables, run.schema.id(relation), known, run.allowed_entities(relation))
     *first, last = (position for position, entity in enumerate(given) if entity is None)

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from dataclasses import replace
 
 from relatum.algebra import Expression, Filter, Intersection, Join, Product
-from relatum.algebra.column_types import column_types_of
+from relatum.algebra.lexer import as_written
 from relatum.algebra.node import post_order
 from relatum.data.schema import RelationSchema
-from relatum.errors import SettingError
-from relatum.joins.answering import JoinAnswers, best_answers, holds, judged
+from relatum.errors import DataError, SettingError
+from relatum.joins.answering import JoinAnswer, JoinAnswers, WitnessFact, best_answers, holds, judged, witnesses_of
+from relatum.joins.conjunction import Conjunction, Stored, alternatives_of
+from relatum.joins.search import Assignment, Search, Work
 from relatum.joins.truths import FactTruths, conjunction_by
 from relatum.progress import progress
 from relatum.reasoning.query import Query
-from relatum.runs.covered_rows import covered_rows
+from relatum.runs.answers import Question
+from relatum.runs.completion import complete
 from relatum.runs.join_truths import CAP, FLOOR, RunTruths
-from relatum.runs.query_rows import QueryRows, row_of
+from relatum.runs.query_rows import Asked, QueryRows
 from relatum.runs.trained import SECONDS, Trained
 from relatum.settings import whole_number
 from relatum.sql.catalog import columns_of
 from relatum.time_limit import Limit
+
+_KNOWN = 1000  # rows of a covered query that are known, at most
 
 
 def has_joins(expression: Expression) -> bool:
@@ -30,9 +36,7 @@ def has_joins(expression: Expression) -> bool:
 
 def joined_rows(
     run: Trained,
-    expression: Expression,
-    columns: Sequence[str],
-    query: str,
+    asked: Asked,
     k: int = 100,
     *,
     known: bool | None = None,
@@ -40,13 +44,11 @@ def joined_rows(
     conjunction: str = "product",
     seconds: float | None = SECONDS,
 ) -> QueryRows:
-    """Return the k best rows that answer an expression over stored relations.
+    """Return the k best rows that answer a query.
 
     Args:
         run: the run that is asked.
-        expression: the query; its constants are names of entities.
-        columns: how its columns are called.
-        query: how the query was written.
+        asked: the query.
         k: how many rows.
         known: only those that follow from known facts, or only those that do not; None takes both.
         least: the probability below which no row is looked for.
@@ -61,8 +63,8 @@ def joined_rows(
     with progress("looking for answers", 0 if seconds is None else int(1000 * seconds)) as advance:
         limit = Limit(seconds, advance if seconds else None)
         if known:
-            crisp = best_answers(expression, facts, k, limit=limit)
-            given = judged(expression, truths, [one.entities for one in crisp.answers], conjunction, limit)
+            crisp = best_answers(asked.expression, facts, k, limit=limit)
+            given = judged(asked.expression, truths, [one.entities for one in crisp.answers], conjunction, limit)
             ranked = sorted((one for one in given if one.value >= least), key=lambda one: (-one.value, one.entities))
             found = JoinAnswers(tuple(ranked), crisp.proven, limit.stopped)
         else:
@@ -70,19 +72,127 @@ def joined_rows(
 
             def is_new(entities: tuple[int, ...]) -> bool:
                 if entities not in seen:
-                    (seen[entities],) = holds(expression, facts, [entities])
+                    (seen[entities],) = holds(asked.expression, facts, [entities])
                 return not seen[entities]
 
             wanted = is_new if known is False else lambda _: True
-            found = best_answers(expression, truths, k, conjunction, limit, least=least, keep=wanted)
-    follow = holds(expression, facts, [one.entities for one in found.answers])
-    types = column_types_of(expression, run.split.column_types)
-    prefixes = ["" if one is None else one.prefix for one in types]
-    rows = [
-        row_of(run, one, tuple(columns), prefixes, is_known) for one, is_known in zip(found.answers, follow, strict=True)
-    ]
-    whole, stopped = found.proven, found.stopped
-    return QueryRows(rows, columns, query, conjunction=conjunction, cap=CAP, floor=FLOOR, proven=whole, stopped=stopped)
+            found = best_answers(asked.expression, truths, k, conjunction, limit, least=least, keep=wanted)
+    follow = holds(asked.expression, facts, [one.entities for one in found.answers])
+    how = {"conjunction": conjunction, "floor": FLOOR, "proven": found.proven, "stopped": found.stopped}
+    return asked.rows(run, found.answers, follow, **how)
+
+
+def covered_rows(
+    run: Trained, asked: Asked, coverage: float, *, new_only: bool = False, seconds: float | None = None
+) -> QueryRows:
+    """Return the known rows of a query with one predicted link, and the set of new ones that holds the missing one so often.
+
+    What is promised is about one question (`require_promise`). So one fact of the query, the link, holds the column that is
+    selected, and known facts decide all else: they hold, and leave one entity for each other position of the link. Where
+    they leave several there are several questions, and where the selected column stands in two facts its answer must pass
+    two: no questions of either sort were held out, so nothing is promised.
+    """
+    one, link = _link_of(asked.expression, asked.text)
+    facts, names = FactTruths(run.stored, run.known), run.entities
+    given, rest = _rest_of(facts, one, link, asked.text, Limit(seconds))
+    position = next(at for at, term in enumerate(link.terms) if term in one.head)
+    filled = tuple(
+        None if at == position else term if isinstance(term, str) else names[given[term]]
+        for at, term in enumerate(link.terms)
+    )
+    answers = complete(run, Question(link.relation, filled), _KNOWN, new_only=new_only, coverage=coverage)
+    found = []
+    for answer in answers:
+        entity = names.id(answer.entities[0])
+        fact = tuple(entity if name is None else names.id(name) for name in filled)
+        worth = 1.0 if answer.known else min(answer.probability or 0.0, CAP)
+        head = tuple(facts.entity(term) if isinstance(term, str) else entity for term in one.head)
+        own = WitnessFact(link.relation, fact, worth, answer.known, position)
+        found.append(JoinAnswer(head, worth, (own, *rest), True))
+    return asked.rows(run, found, [answer.known for answer in answers], coverage=coverage, limit=answers.limit)
+
+
+def _link_of(expression: Expression, query: str) -> tuple[Conjunction, Stored]:
+    """Return a query as a conjunction, and the one fact of it that holds what is selected; anything else is refused."""
+    alternatives = alternatives_of(expression)
+    if len(alternatives) != 1:
+        raise DataError(
+            "coverage-needs-one-link",
+            "coverage needs one link; of alternatives (OR, IN, UNION) nothing is promised together",
+            place=query,
+        )
+    (one,) = alternatives
+    if one.negations or one.unequal:
+        raise DataError(
+            "coverage-needs-one-link",
+            "coverage needs one link; of what must not be (NOT, EXCEPT, <>) nothing is promised",
+            place=query,
+        )
+    selected = {term for term in one.head if isinstance(term, int)}
+    if len(selected) != 1:
+        raise DataError(
+            "coverage-needs-one-gap",
+            f"coverage needs one column that is open, not {len(selected)}",
+            place=query,
+            remedy="give the others a value" if selected else "leave one without a value",
+        )
+    (name,) = selected
+    links = [atom for atom in one.atoms if name in atom.variables]
+    if len(links) != 1 or links[0].terms.count(name) != 1:
+        several = " and ".join(dict.fromkeys(as_written(atom.relation) for atom in links))
+        times = sum(atom.terms.count(name) for atom in links)
+        raise DataError(
+            "coverage-needs-one-link",
+            f"coverage needs the selected column in one fact alone; it stands {times} times, in {several}",
+            place=query,
+        )
+    return one, links[0]
+
+
+def _rest_of(
+    facts: FactTruths, one: Conjunction, link: Stored, query: str, limit: Limit
+) -> tuple[Assignment, tuple[WitnessFact, ...]]:
+    """Return the entities that known facts leave for the other variables of a link, and these facts."""
+    others = tuple(atom for atom in one.atoms if atom is not link)
+    needed = tuple(name for name in link.variables if name not in one.head)
+    open_ones = [name for name in needed if not any(name in atom.variables for atom in others)]
+    if open_ones:
+        raise DataError(
+            "coverage-needs-one-link",
+            (
+                f"coverage needs a value at every other position of {as_written(link.relation)}; {len(open_ones)}"
+                " of them may hold anything"
+            ),
+            place=query,
+        )
+    if not others:
+        return {}, ()
+    rest = replace(one, head=needed, atoms=others)
+    work = Work(facts, conjunction_by("minimum"), limit)
+    found = list(itertools.islice(Search(work, rest).run(), 2))
+    if limit.stopped:
+        raise DataError(
+            "coverage-needs-one-link",
+            "coverage needs known facts for all but one link, which took too long to look up",
+            place=query,
+        )
+    if not found:
+        raise DataError(
+            "coverage-needs-one-link",
+            (f"coverage needs known facts for all but {as_written(link.relation)}; the rest does not follow from any"),
+            place=query,
+        )
+    if len(found) > 1:
+        raise DataError(
+            "coverage-needs-one-link",
+            (
+                f"coverage needs one question; known facts leave several for {as_written(link.relation)}, so "
+                "give that position a value"
+            ),
+            place=query,
+        )
+    (witness,) = witnesses_of(work, rest, [found[0].assignment])
+    return found[0].assignment, witness
 
 
 def joined_query(
@@ -94,17 +204,7 @@ def joined_query(
     seconds: float | None = SECONDS,
     coverage: float | None = None,
 ) -> QueryRows:
-    """Return the k best rows that answer a query of relational algebra with joins, those that are known among them.
-
-    Args:
-        run: the run that is asked.
-        query: the query, over stored relations, whose names are those of entities.
-        k: how many rows.
-        new_only: leave out those that follow from what is known already.
-        seconds: when to stop with the best that was found; None is no limit.
-        coverage: the share of sets of new rows that hold the missing one, for queries with one predicted link; all rows of
-            the set are returned, and `QueryRows.promise` says if what is so.
-    """
+    """Return the k best rows that answer a query of relational algebra over stored relations, asked as by `Run.joined`."""
     expression = query.expression
     for position, name in enumerate(query.arguments):
         if name is not None:
@@ -112,10 +212,10 @@ def joined_query(
     open_ = query.open or list(range(expression.arity))
     whole = expression if len(open_) == expression.arity else expression.project(*open_)
     columns = columns_of(RelationSchema("query", whole.arity, whole.roles))
+    asked = Asked(whole, str(query), tuple(columns), tuple(range(whole.arity)))
     if coverage is not None:
-        return covered_rows(run, whole, columns, str(query), coverage, new_only=new_only, seconds=seconds)
-    known = False if new_only else None
-    return joined_rows(run, whole, columns, str(query), k, known=known, seconds=seconds)
+        return covered_rows(run, asked, coverage, new_only=new_only, seconds=seconds)
+    return joined_rows(run, asked, k, known=False if new_only else None, seconds=seconds)
 
 
 def run_truths(run: Trained) -> RunTruths:

@@ -38,19 +38,8 @@ def predict(
 ) -> dict[str, list[Prediction]]:
     """Return the facts of relations that are not known and score best, the most likely first, by relation in their order.
 
-    They are looked for around known facts: each differs from one of these in one entity. Where the relation was a table, an
-    entity stands only in a column of its type.
-
-    Args:
-        run: the run that predicts.
-        relations: their names.
-        top: how many facts of each relation at most.
-        min_score: the least score.
-        min_probability: the least probability of those that are kept.
-        exact: look at every fact that there could be, if there are not too many.
-        around: look only around so many known facts of each relation, always the same ones; by default around all.
-        per_question: how many answers to one question count; with 1 each differs from the others in more than one entity.
-        given: the facts that count as known; by default all that the run knows.
+    Arguments are as of `Run.predict`. Besides, it can look `around` so many known facts of each relation alone, always the
+    same ones, and take other facts, `given`, for all that is known.
     """
     least = _checked(run, top, min_score, min_probability)
     for name, value in (("around", around), ("per_question", per_question)):
@@ -109,12 +98,7 @@ def _every(scorer: CandidateScorer, relation: str) -> Questions:
 
 
 def _predictions(
-    run: Trained,
-    relation: str,
-    facts: NewFacts,
-    found: Float64 | None,
-    min_probability: float | None,
-    exact: bool,
+    run: Trained, relation: str, facts: NewFacts, found: Float64 | None, min_probability: float | None, exact: bool
 ) -> list[Prediction]:
     """Return new facts, the most likely first, on ties the one with the higher score."""
     names, count = run.entities, len(facts.scores)

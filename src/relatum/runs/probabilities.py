@@ -24,12 +24,7 @@ def answer_probabilities(
 ) -> Float64 | None:
     """Return how likely facts, int32[arity, n], are that answer one question, at an open position, known or not.
 
-    Args:
-        run: the run that is asked.
-        scorer: what has scored the facts.
-        position: the open position.
-        facts: the facts; they differ at the position alone.
-        scores: theirs.
+    They differ at the position alone; the scorer is what has scored them.
     """
     if (calibration := _calibration(run, scorer)) is None:
         return _by_score(run, scorer, facts, scores)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from relatum.joins.answering import ranked_answers
 from relatum.joins.truths import Truths
 from relatum.progress import progress
 from relatum.querysets.query_set import GradedQuery, QuerySet
-from relatum.records import Record, Records
+from relatum.records import Record, Records, columns_of
 from relatum.runs.join_truths import RunTruths
 from relatum.runs.trained import Trained
 from relatum.time_limit import Limit
@@ -32,14 +32,9 @@ Ranking = Callable[[GradedQuery], list[tuple[tuple[int, ...], float]]]  # the be
 
 @dataclass(frozen=True, slots=True)
 class RankedQuery:
-    """The ranks of the hard answers to a query, and of the full-hard ones among them.
+    """The ranks of the hard answers to a query of a shape, and of the full-hard ones among them; and how it was answered.
 
-    Attributes:
-        shape: of the query.
-        hard: the ranks.
-        full_hard: those of the full-hard ones.
-        seconds: that answering took.
-        proven: whether the answers were proven to be the best.
+    `proven` says whether the answers were proven to be the best.
     """
 
     shape: str
@@ -74,10 +69,7 @@ class ShapeQuality(Record):
     proven: float
 
 
-QUALITY_COLUMNS: dict[str, type] = {
-    "shape": str, "queries": int, "mrr": float, "hit10": float, "full_hard_queries": int, "full_hard_mrr": float,
-    "seconds": float, "proven": float,
-}  # fmt: skip
+QUALITY_COLUMNS = columns_of(ShapeQuality)
 
 
 def evaluate_queries(
@@ -90,12 +82,8 @@ def evaluate_queries(
 ) -> Records[ShapeQuality]:
     """Return how well a run answers queries, shape by shape, and on the whole.
 
-    Args:
-        run: the run.
-        queries: the queries, over the facts that the run was trained on.
-        conjunction: how the probabilities of facts become that of an answer, `product` or `minimum`.
-        seconds: that a query may take; what was found by then counts.
-        predicted_alone: whether known facts count nothing: what rests on one is then not in the way of full-hard answers.
+    The queries are over the facts that the run was trained on. What was found after `seconds` counts; with `predicted_alone`
+    known facts count nothing: what rests on one is then not in the way of full-hard answers.
     """
     truths = RunTruths(run, known_before(run, queries), floor=RANKED_FLOOR)
     with progress("queries", len(queries)) as advance:
@@ -144,11 +132,7 @@ def rank_query(
 
 
 def ranks_of(
-    truths: Truths,
-    query: GradedQuery,
-    listed: Sequence[tuple[tuple[int, ...], float]],
-    seconds: float,
-    proven: bool,
+    truths: Truths, query: GradedQuery, listed: Sequence[tuple[tuple[int, ...], float]], seconds: float, proven: bool
 ) -> RankedQuery:
     """Return the ranks of hard answers among answers that are listed, best first, and all that are not."""
     easy, hard, full = (
@@ -177,18 +161,9 @@ def summed_up(ranked: Sequence[RankedQuery], title: str) -> Records[ShapeQuality
     ]
     if len(found) > 1:
         full = [one.full_hard_mrr for one in found if one.full_hard_mrr is not None]
-        found.append(
-            ShapeQuality(
-                "all",
-                len(ranked),
-                float(np.mean([one.mrr for one in found])),
-                float(np.mean([one.hit10 for one in found])),
-                sum(one.full_hard_queries for one in found),
-                float(np.mean(full)) if full else None,
-                float(np.median([one.seconds for one in ranked])),
-                float(np.mean([one.proven for one in ranked])),
-            )
-        )
+        mrr, hit10 = (float(np.mean([getattr(one, name) for one in found])) for name in ("mrr", "hit10"))
+        full_mrr = float(np.mean(full)) if full else None
+        found.append(replace(_quality("all", ranked), mrr=mrr, hit10=hit10, full_hard_mrr=full_mrr))
     return Records(found, QUALITY_COLUMNS, title)
 
 

@@ -6,11 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from relatum.algebra import Expression
+from relatum.algebra.column_types import column_types_of
 from relatum.algebra.lexer import as_written
 from relatum.formatting import percent
 from relatum.inference.answer_sets import Limit
 from relatum.joins.answering import JoinAnswer
 from relatum.records import Records
+from relatum.runs.join_truths import CAP
 from relatum.runs.trained import Trained
 
 
@@ -103,17 +106,16 @@ class QueryRows(Records[QueryRow]):
         columns: Sequence[str],
         query: str,
         *,
-        conjunction: str,
-        cap: float,
-        floor: float,
-        proven: bool,
-        stopped: bool,
         plan: tuple[str, ...] = (),
+        conjunction: str = "product",
+        floor: float = 0.0,
+        proven: bool = True,
+        stopped: bool = False,
         coverage: float | None = None,
         limit: Limit | None = None,
     ) -> None:
         super().__init__(rows, {**dict.fromkeys(columns, str), "probability": float, "known": bool}, query)
-        self.query, self.conjunction, self.cap, self.floor = query, conjunction, cap, floor
+        self.query, self.conjunction, self.cap, self.floor = query, conjunction, CAP, floor
         self.proven, self.stopped, self.plan = proven, stopped, plan
         self.coverage, self.limit = coverage, limit
 
@@ -133,19 +135,44 @@ class QueryRows(Records[QueryRow]):
         return {**whole, "rows": [row.to_json() for row in self]}
 
 
-def row_of(run: Trained, answer: JoinAnswer, columns: tuple[str, ...], prefixes: Sequence[str], known: bool) -> QueryRow:
-    """Return an answer to a query as a row, whose values are those of the tables without the prefixes of entity types."""
-    names = run.entities
-    entities = tuple(names[one] for one in answer.entities)
-    values = tuple(name.removeprefix(prefix) for name, prefix in zip(entities, prefixes, strict=True))
-    witness = []
-    for fact in answer.witness:
-        called = tuple(names[one] for one in fact.entities)
-        shown = run.shown(fact.relation, called)
-        witness.append(WitnessFact(fact.relation, called, fact.value, fact.known, fact.negated, shown))
-    labels = tuple(run.labels.of(name) for name in entities)
-    shown = tuple(
-        value if label is None or label == value else f"{label} ({value})"
-        for value, label in zip(values, labels, strict=True)
-    )
-    return QueryRow(values, entities, answer.value, known, answer.proven, tuple(witness), columns, shown)
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of a run with joins.
+
+    Attributes:
+        expression: the query, over stored relations; its constants are names of entities.
+        text: how it was written.
+        columns: how the columns of rows are called.
+        positions: which column of the expression each of these is; two may be one.
+        plan: how it is answered, where that is wanted.
+    """
+
+    expression: Expression
+    text: str
+    columns: tuple[str, ...]
+    positions: tuple[int, ...]
+    plan: tuple[str, ...] = ()
+
+    def rows(self, run: Trained, answers: Iterable[JoinAnswer], known: Iterable[bool], **found: Any) -> QueryRows:
+        """Return answers and whether each is known as rows, with what else `QueryRows` says of how they were found."""
+        types = [column_types_of(self.expression, run.split.column_types)[position] for position in self.positions]
+        prefixes = ["" if one is None else one.prefix for one in types]
+        rows = [self._row(run, *one, prefixes) for one in zip(answers, known, strict=True)]
+        return QueryRows(rows, self.columns, self.text, plan=self.plan, **found)
+
+    def _row(self, run: Trained, answer: JoinAnswer, known: bool, prefixes: Sequence[str]) -> QueryRow:
+        """Return an answer as a row, whose values are those of the tables without the prefixes of entity types."""
+        names = run.entities
+        entities = tuple(names[answer.entities[position]] for position in self.positions)
+        values = tuple(name.removeprefix(prefix) for name, prefix in zip(entities, prefixes, strict=True))
+        witness = []
+        for fact in answer.witness:
+            called = tuple(names[one] for one in fact.entities)
+            shown = run.shown(fact.relation, called)
+            witness.append(WitnessFact(fact.relation, called, fact.value, fact.known, fact.negated, shown))
+        labels = tuple(run.labels.of(name) for name in entities)
+        shown = tuple(
+            value if label is None or label == value else f"{label} ({value})"
+            for value, label in zip(values, labels, strict=True)
+        )
+        return QueryRow(values, entities, answer.value, known, answer.proven, tuple(witness), self.columns, shown)

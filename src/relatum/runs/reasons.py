@@ -10,13 +10,11 @@ from relatum.algebra.lexer import as_written, write_arguments
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError
 from relatum.evidence.reasons import Reason, reasons
-from relatum.records import Record
+from relatum.records import Record, columns_of
 from relatum.runs.answers import Question
 from relatum.runs.lookup import similarities
 from relatum.runs.trained import Trained
 from relatum.settings import whole_number
-
-SIMILAR_FACT_COLUMNS: dict[str, type] = {"fact": str, "similarity": float}
 
 
 @dataclass(frozen=True)
@@ -25,6 +23,9 @@ class SimilarFact(Record):
 
     fact: str
     similarity: float
+
+
+SIMILAR_FACT_COLUMNS = columns_of(SimilarFact)
 
 
 def why(run: Trained, question: Question, k: int = 5, only: int | None = None) -> list[Reason]:

@@ -7,7 +7,8 @@ import json
 import math
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -295,30 +296,33 @@ def _result(name: str, whole: dict[str, Any]) -> Result:
 
 def _checked(path: Path, whole: dict[str, Any]) -> Result:
     """Return results whose every number that is used later has been looked at once."""
-    try:
+    with _of_this_version(path, "a results file"):
         result = _result(path.stem, whole)
         numbers = [result.valid, *result.values("mrr"), *(run["minutes_of_training"] for run in result.runs)]
         numbers += [point.mrr + point.seconds for history in result.histories for point in history]
-        sound = bool(result.runs and result.data and result.model) and all(map(math.isfinite, numbers))
-        sound = sound and all(type(run["seed"]) is int for run in result.runs) and bool(result.values("mrr"))
-    except (AttributeError, KeyError, TypeError, ValueError):
-        sound = False
-    if not sound:
-        raise DataError("other-format", "not a results file of this version", place=path)
+        found = result.runs and result.data and result.model and result.values("mrr")
+        if not found or not all(map(math.isfinite, numbers)) or not all(type(run["seed"]) is int for run in result.runs):
+            raise ValueError
     return result
 
 
 def _checked_sizes(path: Path, whole: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    try:
+    with _of_this_version(path, "a file of dataset sizes"):
         sizes = dict(whole["datasets"])
         counts = [one[key] for one in sizes.values() for key in ("entities", "relations", "train", "valid", "test")]
         counts += [count for one in sizes.values() for count in one["arity"].values()]
-        sound = all(type(count) is int for count in counts)
-    except (AttributeError, KeyError, TypeError, ValueError):
-        sound = False
-    if not sound:
-        raise DataError("other-format", "not a file of dataset sizes of this version", place=path)
+        if not all(type(count) is int for count in counts):
+            raise ValueError
     return sizes
+
+
+@contextmanager
+def _of_this_version(path: Path, what: str) -> Iterator[None]:
+    """Refuse a file that lacks what is looked at within this."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise DataError("other-format", f"not {what} of this version", place=path) from None
 
 
 def _alike(folders: Sequence[Path]) -> list[list[Path]]:

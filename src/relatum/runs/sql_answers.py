@@ -12,9 +12,8 @@ from relatum.data.schema import RelationSchema, Schema
 from relatum.errors import DataError
 from relatum.files import is_there, read_document, write_document
 from relatum.joins.answering import plan_of
-from relatum.runs.covered_rows import covered_rows
-from relatum.runs.joining import has_joins, joined_rows
-from relatum.runs.query_rows import QueryRow, QueryRows
+from relatum.runs.joining import covered_rows, has_joins, joined_rows
+from relatum.runs.query_rows import Asked, QueryRows
 from relatum.runs.trained import SECONDS, Trained
 from relatum.sql.catalog import Catalog, View, catalog_of
 from relatum.version import __version__
@@ -68,16 +67,9 @@ def answer_sql(
     read_only: bool = False,
     coverage: float | None = None,
 ) -> QueryRows | DefinedView:
-    """Return the rows that a statement selects, best first, or the view that it makes.
+    """Return the rows that a statement selects, best first, or the view that it makes; arguments as of `Run.sql`.
 
-    Args:
-        run: the run that is asked.
-        text: one statement.
-        conjunction: how the probabilities of facts become that of a row, `product` or `minimum`.
-        seconds: when to stop with the best that was found; None is no limit.
-        rows: how many rows at most where the statement has no limit.
-        read_only: refuse a statement that makes a view.
-        coverage: the share of sets of new rows that hold the missing one, for queries with one predicted link.
+    Where the statement has no limit there are so many `rows` at most; `read_only` refuses a statement that makes a view.
     """
     from relatum.sql.parse import parse_sql  # its library is an extra, which all else does without
 
@@ -92,45 +84,13 @@ def answer_sql(
                 "coverage-not-promised", "coverage is for a query, not for a view", place=text.strip(), remedy="leave it out"
             )
         return define_view(run, statement.name, View(statement.expression, statement.columns))
-    names = [str(position) for position in range(statement.expression.arity)]
-    if coverage is not None:
-        _require_whole_set(statement, text.strip())
-        found = covered_rows(
-            run,
-            statement.expression,
-            names,
-            text.strip(),
-            coverage,
-            new_only=statement.known is False,
-            seconds=seconds,
-        )
-    else:
-        found = joined_rows(
-            run,
-            statement.expression,
-            names,
-            text.strip(),
-            statement.limit or rows,
-            known=statement.known,
-            least=statement.least or 0.0,
-            conjunction=conjunction,
-            seconds=seconds,
-        )
-    arranged = [_arranged(row, statement.columns, statement.positions) for row in found]
     plan = plan_of(statement.expression) if statement.kind == "explain" else ()
-    return QueryRows(
-        arranged,
-        statement.columns,
-        text.strip(),
-        conjunction=found.conjunction,
-        cap=found.cap,
-        floor=found.floor,
-        proven=found.proven,
-        stopped=found.stopped,
-        plan=plan,
-        coverage=found.coverage,
-        limit=found.limit,
-    )
+    asked = Asked(statement.expression, text.strip(), statement.columns, statement.positions, plan)
+    if coverage is not None:
+        _require_whole_set(statement, asked.text)
+        return covered_rows(run, asked, coverage, new_only=statement.known is False, seconds=seconds)
+    most, least = statement.limit or rows, statement.least or 0.0
+    return joined_rows(run, asked, most, known=statement.known, least=least, conjunction=conjunction, seconds=seconds)
 
 
 def _require_whole_set(statement: Statement, text: str) -> None:
@@ -148,12 +108,6 @@ def _require_whole_set(statement: Statement, text: str) -> None:
                 place=text,
                 remedy="leave one of them out",
             )
-
-
-def _arranged(row: QueryRow, columns: tuple[str, ...], positions: tuple[int, ...]) -> QueryRow:
-    """Return a row with the columns that the statement selects, of which two may be one in the expression."""
-    values, entities, shown = (tuple(each[one] for one in positions) for each in (row.values, row.entities, row.shown))
-    return replace(row, values=values, entities=entities, shown=shown, columns=columns)
 
 
 def catalog_of_run(run: Trained) -> Catalog:

@@ -48,26 +48,8 @@ from relatum.reasoning.query import Query, QueryResult, parse_query
 from relatum.reasoning.reasoner import Reasoner
 from relatum.runs.answers import Question
 from relatum.runs.column_scores import cells_of_entities, embedding_scores
-from relatum.runs.definitions import (
-    defined_schema,
-    definitions_held,
-    load_definitions,
-    save_definitions,
-    with_definition,
-)
-from relatum.runs.directory import (
-    JOURNAL,
-    SPEC,
-    load_answer_calibration,
-    load_answer_sets,
-    load_calibration,
-    load_column_models,
-    load_evidence,
-    load_facts,
-    load_new_fact_calibration,
-    read_environment,
-    why_no_run,
-)
+from relatum.runs.definitions import defined_schema, definitions_held, load_definitions, save_definitions, with_definition
+from relatum.runs.directory import JOURNAL, SPEC, load_facts, load_fitted, read_environment, why_no_run
 from relatum.runs.journal import Journal, TrainingHistory, history_of, read_history
 from relatum.runs.spec import Spec
 from relatum.runs.validated import Validated, answer_sets_of
@@ -89,12 +71,7 @@ class Trained:
         folder: where the run is kept; None in memory. What is not given is read from there when it is needed.
         spec: what it was made from.
         split: the facts that it was trained, validated and is tested on.
-        calibration: what turns scores into probabilities of facts, which queries go by.
-        answer_calibration: what turns scores into probabilities of answers.
-        new_fact_calibration: what turns these into probabilities of facts that are not known.
-        evidence: what soft rules say beside the model.
-        columns: what fills the cells of tables.
-        answer_sets: what sets of answers go by.
+        validated: what was fitted on validation facts.
         definitions: the relations that were defined on it.
         events: what the journal of training says.
         environment: what it was trained on and with, and the updates since.
@@ -108,12 +85,7 @@ class Trained:
         folder: Path | None = None,
         spec: Spec | None = None,
         split: Split | None = None,
-        calibration: Calibration | None = None,
-        answer_calibration: AnswerCalibration | None = None,
-        new_fact_calibration: NewFactCalibration | None = None,
-        evidence: Evidence | None = None,
-        columns: ColumnModels | None = None,
-        answer_sets: AnswerSets | None = None,
+        validated: Validated | None = None,
         definitions: Mapping[str, Expression] | None = None,
         events: list[dict[str, Any]] | None = None,
         environment: dict[str, Any] | None = None,
@@ -121,11 +93,9 @@ class Trained:
         self.model, self.parameters, self.folder = model, parameters, folder
         self.tables = model.encode(parameters)
         if folder is None:
-            self.calibration, self.answer_calibration, self.evidence = calibration, answer_calibration, evidence
-            self.new_fact_calibration, self.columns, self.answer_sets = new_fact_calibration, columns, answer_sets
-        for name, value in (("spec", spec), ("split", split), ("events", events), ("environment", environment)):
-            if value is not None:
-                setattr(self, name, value)
+            vars(self).update((validated or Validated())._asdict())
+        own = {"spec": spec, "split": split, "events": events, "environment": environment}
+        vars(self).update((name, value) for name, value in own.items() if value is not None)
         self._remembered: dict[str, object] = {}
         self._remembering: dict[str, threading.RLock] = {}
         self.definitions: dict[str, Expression] = {}
@@ -169,32 +139,33 @@ class Trained:
     @cached_property
     def calibration(self) -> Calibration | None:
         """What turns scores into probabilities, or None where there were no facts to fit it on."""
-        return load_calibration(self._kept, len(self.model.schema))
+        return load_fitted(self._kept, "calibration.json", Calibration, len(self.model.schema))
 
     @cached_property
     def answer_calibration(self) -> AnswerCalibration | None:
         """What turns scores into probabilities of answers, or None where there were no facts to fit it on."""
-        return load_answer_calibration(self._kept, self.model.schema)
+        return load_fitted(self._kept, "answer_calibration.json", AnswerCalibration, self.model.schema)
 
     @cached_property
     def new_fact_calibration(self) -> NewFactCalibration | None:
         """What turns probabilities of answers into those of facts that are not known, or None where it was not fitted."""
-        return load_new_fact_calibration(self._kept, self.model.schema)
+        return load_fitted(self._kept, "new_fact_calibration.json", NewFactCalibration, self.model.schema)
 
     @cached_property
     def evidence(self) -> Evidence | None:
         """What soft rules say beside the model, or None where none were looked for (`training.evidence`)."""
-        return load_evidence(self._kept, self.training_facts)
+        return load_fitted(self._kept, "evidence.json", Evidence, self.training_facts)
 
     @cached_property
     def columns(self) -> ColumnModels | None:
         """What fills the cells of tables, or None where the data was not imported from tables."""
-        return load_column_models(self._kept, self.split.rows)
+        rows = self.split.rows
+        return None if rows is None else load_fitted(self._kept, "columns.json", ColumnModels, rows)
 
     @cached_property
     def answer_sets(self) -> AnswerSets | None:
         """What sets of answers go by, as it was fitted when the run was trained, or None where it was not."""
-        return load_answer_sets(self._kept, self.model.schema)
+        return load_fitted(self._kept, "answer_sets.json", AnswerSets, self.model.schema)
 
     @cached_property
     def answer_sets_by_facts(self) -> AnswerSets | None:
@@ -219,14 +190,7 @@ class Trained:
     @property
     def validated(self) -> Validated:
         """All that was fitted on validation facts."""
-        return Validated(
-            self.calibration,
-            self.answer_calibration,
-            self.new_fact_calibration,
-            self.evidence,
-            self.columns,
-            self.answer_sets,
-        )
+        return Validated(*(getattr(self, name) for name in Validated._fields))
 
     @cached_property
     def rules_of_facts(self) -> Evidence:

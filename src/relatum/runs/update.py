@@ -1,8 +1,9 @@
-"""New facts and entities folded into a run, and what that changes."""
+"""Runs made of others: with new facts folded in, and what that changes; or several of other seeds joined into one."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,16 +14,19 @@ from relatum.arrays import Int64
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.merging import MergedSplit, merge
-from relatum.errors import DataError
+from relatum.errors import DataError, RelatumError, SettingError
+from relatum.evidence.evidence import Evidence
 from relatum.files import sha256_of
 from relatum.imputation.models import ColumnModels
 from relatum.inference.ranking import Metrics, rank
 from relatum.inference.validation import sample, validator
 from relatum.models import MODELS
 from relatum.models.base import Model, Parameters
+from relatum.models.ensemble import joined
 from relatum.runs.directory import versions
 from relatum.runs.spec import Spec
 from relatum.runs.trained import Kind, Trained
+from relatum.runs.validated import Validated, validated
 from relatum.settings import whole_number
 from relatum.tables.more_rows import joined_rows
 from relatum.training.fold_in import facts_with, fold_in
@@ -33,17 +37,10 @@ _VALIDATED, _NEW_FACTS = 1000, 250  # facts that are ranked at most before and a
 
 @dataclass(frozen=True, eq=False)
 class Folded:
-    """A run, and what became of its model with more facts.
+    """A run, and what became of its model with more facts: over the run's and the new ones together, which are `wide`.
 
-    Attributes:
-        trained: the run as it was.
-        wide: its facts and the new ones.
-        model: over all of them.
-        start: the parameters before the fit, with rows for all entities.
-        parameters: those after it.
-        new: the entities that have got a row.
-        refitted: the known entities whose rows were fitted too.
-        seconds: that the fit took.
+    The fit began at the parameters `start`, with rows for all entities, and ended at `parameters`. It has fitted the rows of
+    the entities that are `new`, and of known ones that are `refitted`.
     """
 
     trained: Trained
@@ -108,11 +105,7 @@ def update(run: Kind, new_facts: Split, *, seed: int = 0, refit: bool = False) -
     known entities become known training facts. `valid` and `test` facts join those of the run; nothing is fitted to them.
     What was done, and how it went, is the last record of the new run's journal.
 
-    Args:
-        run: the trained run.
-        new_facts: the facts; the run must know their relations.
-        seed: of everything that is drawn.
-        refit: fit also the rows of known entities that stand in more new facts than old ones.
+    Arguments are as of `Run.update`; the run must know the relations of the facts.
     """
     whole_number("seed", seed, least=0)
     folded = _folded(run, _with_more(run, new_facts), run.spec, seed, refit=refit)
@@ -139,11 +132,7 @@ def update(run: Kind, new_facts: Split, *, seed: int = 0, refit: bool = False) -
         folded.parameters,
         spec=run.spec,
         split=wide,
-        calibration=run.calibration,
-        answer_calibration=run.answer_calibration,
-        new_fact_calibration=run.new_fact_calibration,
-        evidence=None if run.evidence is None else run.evidence.with_facts(read),
-        columns=columns,
+        validated=run.validated.with_evidence_of(read)._replace(columns=columns, answer_sets=None),
         definitions=run.definitions,
         events=[*run.events, {"event": "update", "time": round(time.time(), 3), **done}],
         environment={**run.environment, "updates": [*run.environment.get("updates", []), step]},
@@ -192,3 +181,48 @@ def _with_room(trained: Trained, rows: Int64, count: int) -> Parameters:
         parameters[name] = torch.zeros(count, *table.shape[1:], dtype=table.dtype)
         parameters[name].index_copy_(0, torch.from_numpy(rows), table)
     return parameters
+
+
+def join(runs: Sequence[Kind]) -> Kind:
+    """Return the run of the sum of several trained models, in memory.
+
+    Probabilities are calibrated anew on validation facts, and evidence is weighed anew where all runs have some. If a run
+    was refitted on these facts, they tell nothing more: then there are no probabilities, and evidence weighs as much as in
+    all runs together, since their scores are summed. Relations that were defined on a run are not taken over.
+    """
+    if len(runs) < 2:
+        raise SettingError("runs-not-alike", "an ensemble joins at least two runs")
+    first = runs[0]
+    for other in runs[1:]:
+        if other.split.checksums != first.split.checksums or any(
+            len(other.split.parts[name]) != len(part) for name, part in first.split.parts.items()
+        ):
+            raise RelatumError("other-training-facts", f"was trained on other facts than {first.name}", place=other.name)
+    model, parameters = joined([run.model for run in runs], [run.parameters for run in runs])
+    members = [_member(run) for run in runs]
+    evidence = [run.evidence for run in runs if run.evidence is not None]
+    weighed = len(evidence) == len(runs)
+    if any(run.spec.training.refit for run in runs):
+        learned = Validated(evidence=Evidence.joined(evidence) if weighed else None)
+    else:
+        learned = validated(model, parameters, first.split, evidence=weighed)
+    return type(first)(
+        model,
+        parameters,
+        spec=Spec(first.spec.data, spec=first.spec, settings=model.settings),
+        split=first.split,
+        validated=learned,
+        events=[],
+        environment={**first.environment, "ensemble": members},
+    )
+
+
+def _member(run: Trained) -> dict[str, Any]:
+    """Return what is worth knowing of a run that went into an ensemble."""
+    history = run.history
+    return {
+        "seed": run.spec.seed,
+        "minutes_of_training": round(history.seconds / 60, 2),
+        "epochs": history.epochs,
+        "valid_mrr": None if history.best is None else history.best.value,
+    }

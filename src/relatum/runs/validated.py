@@ -39,16 +39,7 @@ _NAMED = 10_000  # validation facts of which it is seen whether rules name them
 
 
 class Validated(NamedTuple):
-    """What is fitted on validation facts; None where there are none, or where it is not wanted.
-
-    Attributes:
-        calibration: from scores to probabilities of facts, which queries go by.
-        answer_calibration: from scores to probabilities of answers.
-        new_fact_calibration: from these to probabilities of facts that are not known.
-        evidence: what soft rules say beside the model.
-        columns: what fills the cells of tables, where there are any.
-        answer_sets: what sets of answers go by that hold the missing one as often as is promised.
-    """
+    """What is fitted on validation facts, as `Trained` has it; None where there are none, or where it is not wanted."""
 
     calibration: Calibration | None = None
     answer_calibration: AnswerCalibration | None = None

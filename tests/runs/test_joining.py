@@ -9,7 +9,7 @@ import pytest
 import relatum
 from relatum import Run
 from relatum.runs.query_rows import QueryRows
-from runs.test_covering_sets import towns
+from runs.test_completion_coverage import towns
 from support.mistakes import mistake
 
 SPLIT = towns()
@@ -81,16 +81,8 @@ LINK, CUT = "coverage-needs-one-link", "coverage-not-promised"
 @pytest.mark.parametrize(
     ("text", "code", "word"),
     [
-        (
-            "SELECT position_1 FROM speaks WHERE position_0 = 'p3' OR position_0 = 'p4'",
-            LINK,
-            "alternatives",
-        ),
-        (
-            "SELECT position_1 FROM speaks WHERE position_0 = 'p3' AND position_1 <> 'l0'",
-            LINK,
-            "EXCEPT",
-        ),
+        ("SELECT position_1 FROM speaks WHERE position_0 = 'p3' OR position_0 = 'p4'", LINK, "alternatives"),
+        ("SELECT position_1 FROM speaks WHERE position_0 = 'p3' AND position_1 <> 'l0'", LINK, "EXCEPT"),
         (
             "SELECT position_1 FROM speaks WHERE position_0 = 'p3' EXCEPT "
             "SELECT position_1 FROM speaks WHERE position_0 = 'p4'",
@@ -117,11 +109,7 @@ LINK, CUT = "coverage-needs-one-link", "coverage-not-promised"
         ),
         ("SELECT position_1 FROM speaks WHERE position_0 = 'p3' LIMIT 2", CUT, "LIMIT"),
         ("SELECT position_1 FROM speaks WHERE position_0 = 'p3' AND known", CUT, "known"),
-        (
-            "SELECT position_1 FROM speaks WHERE position_0 = 'p3' AND probability > 0.5",
-            CUT,
-            "probability",
-        ),
+        ("SELECT position_1 FROM speaks WHERE position_0 = 'p3' AND probability > 0.5", CUT, "probability"),
         ("CREATE VIEW v AS SELECT position_1 FROM speaks WHERE position_0 = 'p3'", CUT, "view"),
     ],
 )

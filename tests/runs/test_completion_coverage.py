@@ -12,8 +12,6 @@ import pytest
 
 import relatum
 from relatum import Hypergraph, Run, Split, UnknownNameError
-from relatum.data.known_answers import KnownAnswers
-from relatum.runs.covering_sets import covering_set
 from support.mistakes import mistake
 from support.strategies import restrict
 
@@ -53,7 +51,7 @@ def test_of_test_facts_so_many_are_held(run: Run, coverage: float) -> None:
         run.parameters,
         spec=run.spec,
         split=Split(SPLIT.train, SPLIT.valid, empty, source="towns"),
-        **run.validated._asdict(),
+        validated=run.validated,
     )
     held = []
     for relation, *entities in SPLIT.test:
@@ -155,13 +153,3 @@ def test_an_update_fits_it_to_what_the_run_knows_then(run: Run) -> None:
     wider = relatum.update(run, Split(new, empty, empty, source="new"))
     assert wider.answer_sets is None
     assert len(wider.complete("lives(p3, ?)", coverage=0.9).new) > 0
-
-
-def test_a_question_of_several_parts_can_take_the_set_of_one(run: Run) -> None:
-    """What joins need: a set for given entities by id, by any scorer of the relation."""
-    facts = KnownAnswers(SPLIT.train, SPLIT.valid, SPLIT.test)
-    question = np.array([[run.entities.id("p3")], [0]], np.int32)
-    scorer = run.scorer("lives", facts)
-    found = covering_set(run, scorer, 1, question, 0.9)
-    names = [run.entities[one] for one in found.entities.tolist()]
-    assert names == [one.entity for one in run.complete("lives(p3, ?)", coverage=0.9).new]

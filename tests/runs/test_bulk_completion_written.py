@@ -112,13 +112,13 @@ def test_ctrl_c_in_the_midst_leaves_what_was_there(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("relatum.runs.bulk_export.answer_blocks", stopped)
+        patch.setattr("relatum.runs.bulk_completion.answer_blocks", stopped)
         with pytest.raises(KeyboardInterrupt):
             run.complete_each(QUESTION, k=2, to=path)
         assert list(tmp_path.iterdir()) == []
     run.complete_each(QUESTION, k=2, to=path)
     before = rows_of(path)
-    monkeypatch.setattr("relatum.runs.bulk_export.answer_blocks", stopped)
+    monkeypatch.setattr("relatum.runs.bulk_completion.answer_blocks", stopped)
     with pytest.raises(KeyboardInterrupt):
         run.complete_each(QUESTION, k=1, to=path, replace=True)
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
@@ -127,7 +127,7 @@ def test_ctrl_c_in_the_midst_leaves_what_was_there(
 
 def test_a_target_is_looked_at_before_the_work(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "out.csv").write_text("mine")
-    monkeypatch.setattr("relatum.runs.bulk_export.answer_blocks", None)
+    monkeypatch.setattr("relatum.runs.bulk_completion.answer_blocks", None)
     with mistake("table-exists"):
         run.complete_each(QUESTION, to=tmp_path / "out.csv")
     with mistake("table-not-for-file"):
