@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from relatum.data.row_store import RowStore, Vectors
+from relatum.imputation.baselines import accuracy
 from relatum.imputation.column_model import BoundColumn
 from relatum.imputation.contexts import TableView
-from relatum.imputation.metrics import accuracy
 from relatum.imputation.models import ColumnModels, fit_columns
 from relatum.imputation.neighbours import Neighbours
 from relatum.imputation.paths import PathReader

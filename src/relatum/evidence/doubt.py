@@ -2,9 +2,9 @@
 
 Each cell of a fact is a question whose answer is known. Two witnesses are heard about it.
 
-- Evidence, by counting: how likely the value is where the fact itself is left out (`mixture`), against any value of the
-  column, which is what an accident would write there. It is in nats: 3 says that an accident is e^3 times as likely as what
-  is known of the other entities allows.
+- Evidence, by counting: how likely the value is where the fact itself is left out, against any value of the column, which is
+  what an accident would write there. It is in nats: 3 says that an accident is e^3 times as likely as what is known of the
+  other entities allows.
 - The embedding: by how much the value beats the best other one that is not known. The model was trained on the fact, right
   or wrong, so the margin is compared with that of the other facts of the column: only what is two standard deviations below
   the usual counts. How much it counts is learned from the first witness: by how much more often facts with a low margin are
@@ -12,6 +12,12 @@ Each cell of a fact is a question whose answer is known. Two witnesses are heard
 
 Beside them stands how often a column is doubtful at all. The sum is the doubt of a cell, and that of a fact is the doubt of
 its most doubtful cell: comparable among all columns and relations.
+
+What evidence expects is a mixture of what each rule finds. A rule that finds twelve facts, nine of which name a value, gives
+it a share of 9 / 12. The mixture takes the shares of all rules of the position, each weighed by how well it foretells what
+facts have, and beside them how frequent the value is, that it may be a new one, and that it stands there by accident, which
+gives any value of the column the same share. The weights are found by expectation maximisation on facts whose own word is
+left out, so they need no validation facts.
 """
 
 from __future__ import annotations
@@ -19,6 +25,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 import torch
@@ -30,12 +37,88 @@ from relatum.data.known_answers import KnownAnswers
 from relatum.data.sorting import differs_from_previous
 from relatum.data.vocabulary import Ids
 from relatum.evidence.evidence import Evidence
-from relatum.evidence.mixture import Mixture
 from relatum.evidence.soft_rule import SoftRule
 from relatum.fitting import log_odds, logistic, sigmoid
 from relatum.inference.scoring import CandidateScorer, score
 from relatum.kernels.evidence import count_shares
 from relatum.models.base import Model, Parameters
+
+_SIZES = 5  # that a rule has weights for: it finds 1 fact, 2 or 3, 4 to 7, 8 to 15, or more
+_ACCIDENTS = 0.01  # facts by accident, among those that a rule finds
+_MAXIMISATIONS = 40
+_OWN_SIZE = 1.0  # facts that the weight of a rule as a whole counts for, beside those of one size
+_TINY = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """What rules make of the values at one position together.
+
+    Attributes:
+        values: how many different values the column has.
+        new: how many facts have a value there that no other one has.
+        weights: of each rule by how many facts it finds, [rules, sizes]; behind the rules those of the frequency, of any
+            value, and of new values.
+    """
+
+    values: int
+    new: int
+    weights: Float64
+
+    @classmethod
+    def fitted(cls, own: Int64, total: Int64, values: int, new: int) -> Self:
+        """Return the mixture that makes what facts have most likely.
+
+        Args:
+            own: how many facts name what each fact has, [rules + 1, n], itself left out; the last row is by frequency.
+            total: how many facts name anything that is no known answer, likewise.
+            values: how many different values the column has.
+            new: how many of all facts have a value that no other one has.
+        """
+        begun = cls(values, new, np.ones((len(own) + 2, _SIZES)))
+        shares, size, there = begun._shares(own, total)
+        cells = (np.arange(len(shares))[:, None] * _SIZES + size)[there]
+        weights = begun.weights
+        for _ in range(_MAXIMISATIONS):
+            prior = _normalised(weights, size, there)
+            posterior = prior * shares
+            posterior /= posterior.sum(0)
+            gained, expected = (
+                np.bincount(cells, each[there], minlength=weights.size).reshape(weights.shape) for each in (posterior, prior)
+            )
+            whole = (gained.sum(1, keepdims=True) + 10 * _TINY) / (expected.sum(1, keepdims=True) + 10 * _TINY)
+            weights = weights * (gained + _OWN_SIZE * whole + _TINY) / (expected + _OWN_SIZE + _TINY)
+        return cls(values, new, weights)
+
+    def likelihood(self, own: Int64, total: Int64) -> Float64:
+        """Return how likely what each fact has is, [n], by the same counts as `fitted` takes."""
+        shares, size, there = self._shares(own, total)
+        found: Float64 = (_normalised(self.weights, size, there) * shares).sum(0)
+        return found
+
+    def rule_weights(self, total: Int64) -> Float64:
+        """Return how much each rule weighs where they find so many facts, [rules], the frequency left out."""
+        _, size, there = self._shares(np.zeros((len(total), 1), np.int64), total[:, None])
+        found: Float64 = _normalised(self.weights, size, there)[: len(total) - 1, 0]
+        return found
+
+    def _shares(self, own: Int64, total: Int64) -> tuple[Float64, Int64, np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
+        """Return the share that each part of the mixture gives a value, its size, and whether it says anything."""
+        any_value = np.full(own.shape[1], 1 / self.values)
+        unseen = (own[-1] == 0) / max(1, self.new)
+        by_rules = (own + _ACCIDENTS / self.values) / (total + _ACCIDENTS)
+        shares = np.concatenate([by_rules, any_value[None], unseen[None]])
+        sizes = np.concatenate([total, np.ones((2, own.shape[1]), np.int64)])
+        size = np.minimum(np.log2(np.maximum(sizes, 1)).astype(np.int64), _SIZES - 1)
+        return shares, size, sizes > 0
+
+
+def _normalised(weights: Float64, size: Int64, there: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Float64:
+    """Return the weights of the parts that say something about a fact, which are 1 together."""
+    found: Float64 = np.take_along_axis(weights, size, axis=1) * there
+    found /= found.sum(0)
+    return found
+
 
 _FITTED = 20_000  # facts that a mixture is fitted to, and that are counted at once
 _USUAL, _MOST = 2.0, 4.0  # standard deviations below the usual margin, from which on it counts, and up to which

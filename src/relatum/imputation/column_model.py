@@ -25,8 +25,7 @@ from relatum.imputation.features import (
     shared_features,
     without_taken,
 )
-from relatum.imputation.key_order import KeyOrder
-from relatum.imputation.neighbours import Neighbours
+from relatum.imputation.neighbours import KeyOrder, Neighbours
 from relatum.imputation.paths import Path
 
 REPEATS = 2  # columns of the row that are looked at for whether values come with the same there again

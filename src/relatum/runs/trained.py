@@ -35,11 +35,10 @@ from relatum.imputation.models import ColumnModels
 from relatum.inference.answer_calibration import AnswerCalibration
 from relatum.inference.answer_sets import AnswerSets
 from relatum.inference.calibration import Calibration
-from relatum.inference.candidate_sides import CandidateSides
 from relatum.inference.evaluation import Evaluation
 from relatum.inference.new_fact_calibration import NewFactCalibration
 from relatum.inference.ranking import rank
-from relatum.inference.scoring import CandidateScorer
+from relatum.inference.scoring import CandidateScorer, CandidateSides
 from relatum.models.base import Model, Parameters
 from relatum.models.store import load_model
 from relatum.progress import progress

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from relatum.imputation.contexts import ColumnValues, TableView
-from relatum.imputation.key_order import KeyOrder
+from relatum.imputation.neighbours import KeyOrder
 from relatum.imputation.paths import PathReader
 from support.row_stores import store_of
 

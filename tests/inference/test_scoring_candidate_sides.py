@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from relatum.data.known_answers import KnownAnswers
-from relatum.inference.candidate_sides import CandidateSides
-from relatum.inference.scoring import CandidateScorer
+from relatum.inference.scoring import CandidateScorer, CandidateSides
 from relatum.kernels.compact_side import CompactSide, compact
 from support.made_models import made_case, made_graph
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from relatum import Hypergraph
 from relatum.evidence.facts import FactStore
-from relatum.evidence.paths import Paths
+from relatum.evidence.mining import Paths
 
 ROWS = [(n, n % 17, (3 * (n % 17) + 5) % 7) for n in range(80)]
 GRAPH = Hypergraph.of(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from relatum.imputation.counts import Counts
+from relatum.imputation.contexts import Counts
 
 PAIRS = st.lists(st.tuples(st.integers(-1, 4), st.integers(-1, 5)), min_size=1, max_size=40)
 
@@ -73,7 +73,7 @@ def test_large_tables_are_counted_as_small_ones(monkeypatch: pytest.MonkeyPatch)
     rng = np.random.default_rng(0)
     x, v = rng.integers(-1, 50, (500, 2)), rng.integers(-1, 40, 500)
     small = Counts(x, v, 50, 40)
-    monkeypatch.setattr("relatum.imputation.counts._DENSE", 10)
+    monkeypatch.setattr("relatum.imputation.contexts._DENSE", 10)
     large = Counts(x, v, 50, 40)
     a, b = np.divmod(np.arange(2000), 40)
     np.testing.assert_array_equal(small.of(a, b), large.of(a, b))

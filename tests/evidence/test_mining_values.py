@@ -6,9 +6,8 @@ import numpy as np
 
 from relatum import Hypergraph
 from relatum.evidence.facts import FactStore
-from relatum.evidence.matches import Matches
+from relatum.evidence.mining import Matches, Values
 from relatum.evidence.soft_rule import SoftRule
-from relatum.evidence.values import Values
 
 
 def made() -> Hypergraph:

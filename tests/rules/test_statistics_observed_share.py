@@ -7,8 +7,7 @@ import pytest
 
 from relatum import Hypergraph
 from relatum.rules import estimate_observed_share
-from relatum.rules.observed_share import HeadCounts, ObservedShare, observed_share
-from relatum.rules.statistics import MOST_OBSERVED
+from relatum.rules.statistics import MOST_OBSERVED, HeadCounts, ObservedShare, observed_share
 from relatum.synth.dataset import synthesize
 from relatum.synth.settings import find_preset
 

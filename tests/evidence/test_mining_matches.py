@@ -6,7 +6,7 @@ import numpy as np
 
 from relatum import Hypergraph
 from relatum.evidence.facts import FactStore
-from relatum.evidence.matches import Matches, condition, matching_rule
+from relatum.evidence.mining import Matches, condition, matching_rule
 from relatum.evidence.soft_rule import ANY, Atom
 
 ROWS = np.unique(np.random.default_rng(0).integers(0, 30, (120, 3)), axis=0).tolist()

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from relatum import KnownAnswers
-from relatum.inference.completion import best_facts
+from relatum.inference.prediction import best_facts
 from relatum.inference.scoring import CandidateScorer, score
 from relatum.models import MODELS
 from support.made_models import made_case, made_graph

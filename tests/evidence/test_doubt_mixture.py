@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from relatum.evidence.mixture import Mixture
+from relatum.evidence.doubt import Mixture
 
 
 def counts_of(rng: np.random.Generator, facts: int, right: float) -> tuple[np.ndarray, np.ndarray]:

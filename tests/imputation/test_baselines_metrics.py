@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from relatum.imputation.metrics import accuracy, calibration_error, macro_f1
+from relatum.imputation.baselines import accuracy, calibration_error, macro_f1
 
 
 def test_accuracy_and_macro_f1_of_a_case_worked_out_by_hand() -> None:
