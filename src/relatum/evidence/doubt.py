@@ -102,7 +102,7 @@ class Mixture:
         found: Float64 = _normalised(self.weights, size, there)[: len(total) - 1, 0]
         return found
 
-    def _shares(self, own: Int64, total: Int64) -> tuple[Float64, Int64, np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
+    def _shares(self, own: Int64, total: Int64) -> tuple[Float64, Int64, Bool]:
         """Return the share that each part of the mixture gives a value, its size, and whether it says anything."""
         any_value = np.full(own.shape[1], 1 / self.values)
         unseen = (own[-1] == 0) / max(1, self.new)
@@ -113,7 +113,7 @@ class Mixture:
         return shares, size, sizes > 0
 
 
-def _normalised(weights: Float64, size: Int64, there: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Float64:
+def _normalised(weights: Float64, size: Int64, there: Bool) -> Float64:
     """Return the weights of the parts that say something about a fact, which are 1 together."""
     found: Float64 = np.take_along_axis(weights, size, axis=1) * there
     found /= found.sum(0)
@@ -222,7 +222,9 @@ def expected(evidence: Evidence, judged: JudgedRelation, fact: int, known: Known
     """
     found = []
     for position in range(len(judged.facts)):
-        entity, share = _best_named(evidence, judged, fact, position, known)
+        column = _Column(evidence, known, judged.relation, position)
+        trained = judged.part[[fact]] == 0
+        entity, share = column.best_named(judged.facts[:, [fact]], trained, judged.mixtures[position])
         if entity < 0:
             entity, share = int(judged.rivals[position, fact]), 1 / judged.mixtures[position].values
         found.append((judged.doubt[position, fact] + np.log(share), -position, entity))
@@ -230,24 +232,62 @@ def expected(evidence: Evidence, judged: JudgedRelation, fact: int, known: Known
     return -position, entity
 
 
-def _best_named(
-    evidence: Evidence, judged: JudgedRelation, fact: int, position: int, known: KnownAnswers
-) -> tuple[int, float]:
-    """Return the entity that rules together name most for a position of a fact, and its share; -1 if they name none."""
-    one, trained = judged.facts[:, [fact]], judged.part[[fact]] == 0
-    rules = _rules(evidence, judged.relation, position)
-    total = _counts(evidence, judged.relation, position, one, trained, known)[1][:, 0]
-    shares: dict[int, float] = defaultdict(float)
-    for rule, weight, size in zip(rules, judged.mixtures[position].rule_weights(total), total.tolist(), strict=False):
-        if size:
-            entities, times = np.unique(evidence.store.found(rule, one)[0], return_counts=True)
-            times = times - (entities == _left_out(evidence, rule, one, trained)[0])
-            for entity, time in zip(entities.tolist(), times.tolist(), strict=True):
-                shares[entity] += weight * time / size
-    for entity in (*_known(known, judged.relation, one, position)[0].tolist(), int(one[position, 0])):
-        shares.pop(entity, None)
-    best = max(shares, key=lambda entity: (shares[entity], -entity), default=-1)
-    return (best, shares[best]) if best >= 0 and shares[best] > 0 else (-1, 0.0)
+class _Column:
+    """A position of a relation: what the rules that read an answer from one fact count about it.
+
+    What others name does not count how often something is so.
+    """
+
+    def __init__(self, evidence: Evidence, known: KnownAnswers, relation: int, position: int) -> None:
+        self._store, self._known, self._relation, self._position = evidence.store, known, relation, position
+        self._rules = [rule for rule in evidence.about(relation, position) if rule.template == "match"]
+        self._facts = evidence.store.columns[relation].shape[1]
+        self._frequency = np.bincount(evidence.store.columns[relation][position], minlength=len(evidence.facts.entities))
+
+    def counts(self, facts: Ids, trained: Bool) -> tuple[Int64, Int64]:
+        """Return how many facts name what facts have, and how many name anything that is not known, [rules + 1, n] both.
+
+        The last row is about the column as a whole. A fact is left out of what is counted about it.
+        """
+        answers = self._answers(facts)
+        own, total = np.empty((2, len(self._rules) + 1, facts.shape[1]), np.int64)
+        for row, rule in enumerate(self._rules):
+            found, left_out = self._store.found(rule, facts), self._left_out(rule, facts, trained)
+            own[row], total[row] = count_shares(found, facts[self._position], answers, left_out)
+        own[-1] = self._frequency[facts[self._position]] - trained
+        total[-1] = self._facts - trained
+        return own, total
+
+    def mixture(self, facts: Ids, trained: Bool, values: int) -> Mixture:
+        """Return what evidence expects of a column with so many values."""
+        rng, count = np.random.default_rng(0), facts.shape[1]
+        drawn = np.sort(rng.choice(count, _FITTED, replace=False)) if count > _FITTED else np.arange(count)
+        own, total = self.counts(facts[:, drawn], trained[drawn])
+        new = int(np.count_nonzero(self._frequency[facts[self._position]] - trained == 0))
+        return Mixture.fitted(own, total, values, new)
+
+    def best_named(self, fact: Ids, trained: Bool, mixture: Mixture) -> tuple[int, float]:
+        """Return the entity that rules together name most for a fact, int32[arity, 1], and its share; -1 for none."""
+        total = self.counts(fact, trained)[1][:, 0]
+        shares: dict[int, float] = defaultdict(float)
+        for rule, weight, size in zip(self._rules, mixture.rule_weights(total), total.tolist(), strict=False):
+            if size:
+                entities, times = np.unique(self._store.found(rule, fact)[0], return_counts=True)
+                times = times - (entities == self._left_out(rule, fact, trained)[0])
+                for entity, time in zip(entities.tolist(), times.tolist(), strict=True):
+                    shares[entity] += weight * time / size
+        for entity in (*self._answers(fact)[0].tolist(), int(fact[self._position, 0])):
+            shares.pop(entity, None)
+        best = max(shares, key=lambda entity: (shares[entity], -entity), default=-1)
+        return (best, shares[best]) if best >= 0 and shares[best] > 0 else (-1, 0.0)
+
+    def _answers(self, facts: Ids) -> AnswerLists:
+        return self._known.lookup(np.full(facts.shape[1], self._relation, np.int32), facts, self._position)
+
+    def _left_out(self, rule: SoftRule, facts: Ids, trained: Bool) -> Ids:
+        """Return what each fact would itself name by a rule, -1 where the rule does not read it."""
+        left_out: Ids = np.where(trained, self._store.own(rule, facts), -1).astype(np.int32)
+        return left_out
 
 
 def _facts(train: Hypergraph, held_out: Sequence[Hypergraph], relation: int) -> tuple[Ids, Int64]:
@@ -276,12 +316,11 @@ def _judged(
     own = score(model, tables, torch.full((count,), relation), torch.from_numpy(facts.astype(np.int64))).numpy(force=True)
     likely, margins, rivals, mixtures = np.empty(facts.shape), np.zeros(facts.shape), np.empty_like(facts), []
     for position in range(len(facts)):
-        mixture = _mixture(evidence, relation, position, facts, trained, known, len(values[position]))
-        mixtures.append(mixture)
+        column = _Column(evidence, known, relation, position)
+        mixtures.append(column.mixture(facts, trained, len(values[position])))
         for start in range(0, count, _FITTED):
             some = slice(start, min(start + _FITTED, count))
-            counts = _counts(evidence, relation, position, facts[:, some], trained[some], known)
-            likely[position, some] = mixture.likelihood(*counts)
+            likely[position, some] = mixtures[-1].likelihood(*column.counts(facts[:, some], trained[some]))
             best, scores = scorer.top(position, facts[:, some], 1)
             rivals[position, some] = best[:, 0]
             margins[position, some] = own[some] - scores[:, 0]
@@ -291,52 +330,6 @@ def _judged(
     sizes = np.array([len(each) for each in values])
     by_evidence = -np.log(likely) - np.log(sizes)[:, None]
     return JudgedRelation(relation, facts, part, by_evidence, margins, rivals, tuple(mixtures))
-
-
-def _mixture(
-    evidence: Evidence, relation: int, position: int, facts: Ids, trained: Bool, known: KnownAnswers, values: int
-) -> Mixture:
-    rng, count = np.random.default_rng(0), facts.shape[1]
-    drawn = np.sort(rng.choice(count, _FITTED, replace=False)) if count > _FITTED else np.arange(count)
-    own, total = _counts(evidence, relation, position, facts[:, drawn], trained[drawn], known)
-    new = int(np.count_nonzero(_frequency(evidence, relation, position)[facts[position]] - trained == 0))
-    return Mixture.fitted(own, total, values, new)
-
-
-def _counts(
-    evidence: Evidence, relation: int, position: int, facts: Ids, trained: Bool, known: KnownAnswers
-) -> tuple[Int64, Int64]:
-    """Return how many facts name what facts have, and how many name anything that is not known, [rules + 1, n] both.
-
-    The last row is about the column as a whole. A fact is left out of what is counted about it.
-    """
-    rules, answers = _rules(evidence, relation, position), _known(known, relation, facts, position)
-    own, total = np.empty((2, len(rules) + 1, facts.shape[1]), np.int64)
-    for row, rule in enumerate(rules):
-        left_out = _left_out(evidence, rule, facts, trained)
-        own[row], total[row] = count_shares(evidence.store.found(rule, facts), facts[position], answers, left_out)
-    own[-1] = _frequency(evidence, relation, position)[facts[position]] - trained
-    total[-1] = evidence.store.columns[relation].shape[1] - trained
-    return own, total
-
-
-def _rules(evidence: Evidence, relation: int, position: int) -> list[SoftRule]:
-    """Return the rules that read an answer from one fact: what others name does not count how often something is so."""
-    return [rule for rule in evidence.about(relation, position) if rule.template == "match"]
-
-
-def _left_out(evidence: Evidence, rule: SoftRule, facts: Ids, trained: Bool) -> Ids:
-    """Return what each fact would itself name by a rule, -1 where the rule does not read it."""
-    left_out: Ids = np.where(trained, evidence.store.own(rule, facts), -1).astype(np.int32)
-    return left_out
-
-
-def _frequency(evidence: Evidence, relation: int, position: int) -> Int64:
-    return np.bincount(evidence.store.columns[relation][position], minlength=len(evidence.facts.entities))
-
-
-def _known(known: KnownAnswers, relation: int, facts: Ids, position: int) -> AnswerLists:
-    return known.lookup(np.full(facts.shape[1], relation, np.int32), facts, position)
 
 
 def _below_usual(margins: Float64) -> Float64:

@@ -30,11 +30,9 @@ class IndexPool:
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
         self._lock = threading.Lock()
-        integers = [_Growing(np.int64) for _ in range(6)]
-        self._levels, self._widths, self._bounds, self._keys, self._offset_starts, self._answer_starts = integers
-        self._offsets, self._answers = _Growing(np.int32), _Growing(np.int32)
-        self._levels.extend([0])
-        self._bounds.extend([0])
+        short = "offsets", "answers"
+        self._grown = {name: _Growing(np.int32 if name in short else np.int64) for name in PooledIndexes._fields}
+        self._extend(levels=[0], bounds=[0])
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -50,29 +48,21 @@ class IndexPool:
     def arrays(self) -> PooledIndexes:
         """The arrays as they are now; what is added later does not change them."""
         with self._lock:
-            return PooledIndexes(
-                self._levels.values,
-                self._widths.values,
-                self._bounds.values,
-                self._keys.values,
-                self._offset_starts.values,
-                self._offsets.values,
-                self._answer_starts.values,
-                self._answers.values,
-            )
+            return PooledIndexes(**{name: each.values for name, each in self._grown.items()})
 
     def _add(self, index: AnswerIndex) -> int:
-        number = len(self._levels) - 1
-        self._offset_starts.extend([len(self._offsets)])
-        self._answer_starts.extend([len(self._answers)])
-        self._offsets.extend(index.offsets)
-        self._answers.extend(index.answers)
+        size = {name: len(each) for name, each in self._grown.items()}
+        self._extend(offset_starts=[size["offsets"]], answer_starts=[size["answers"]])
+        self._extend(offsets=index.offsets, answers=index.answers)
         for columns, keys in index.levels:
-            self._widths.extend([len(columns)])
-            self._keys.extend(keys)
-            self._bounds.extend([len(self._keys)])
-        self._levels.extend([len(self._widths)])
-        return number
+            self._extend(widths=[len(columns)], keys=keys)
+            self._extend(bounds=[len(self._grown["keys"])])
+        self._extend(levels=[len(self._grown["widths"])])
+        return size["levels"] - 1
+
+    def _extend(self, **values: npt.ArrayLike) -> None:
+        for name, each in values.items():
+            self._grown[name].extend(each)
 
 
 class _Growing:
@@ -99,7 +89,6 @@ class _Growing:
         self._size = wanted
 
 
-_ROW = -1  # the number of a fact, where the answer of an index is no position
 _TEMPLATES = {"match": MATCH, "path": PATH}
 WIDEST = 300  # facts that a path may lead to from one question; what leads to more says little about each
 SUPPORT = 3  # facts that bear out what a rule may be made of, at least
@@ -172,17 +161,6 @@ class FactStore:
             columns = columns[:, (columns[list(equal)] == columns[answer]).all(axis=0)]
         return AnswerIndex([columns[one] for one in positions], [size] * len(positions), columns[answer], size)
 
-    def rows(self, relation: int, positions: Sequence[int], key: Sequence[Ids]) -> AnswerLists:
-        """Return the numbers of the facts that hold a key at some positions."""
-        which = (relation, _ROW, tuple(positions), ())
-        if which not in self._indexes:
-            columns, size = self.columns[relation], len(self.graph.entities)
-            count = columns.shape[1]
-            self._indexes[which] = AnswerIndex(
-                [columns[one] for one in positions], [size] * len(positions), np.arange(count, dtype=np.int32), count
-            )
-        return self._indexes[which].lookup(key)
-
     def never_equal(self, relation: int, position: int) -> list[int]:
         """Return the other positions of a relation that have never the same entity as one, in any of its facts."""
         if (relation, position) not in self._never_equal:
@@ -248,11 +226,7 @@ class FactStore:
     def _like(self, atom: Atom, fact: Ids, relation: int) -> Bool:
         """Return which facts of an atom's relation are like it, where a fact of another is given; not this one itself."""
         columns = self.columns[atom.relation]
-        like = np.ones(columns.shape[1], np.bool_)
-        for position, term in enumerate(atom.terms):
-            if term not in (ANY, JOINED):
-                entity = constant_entity(term)
-                like &= columns[position] == (fact[term] if entity is None else entity)
+        like = _is_like(atom, columns, (JOINED,), fact)
         if atom.relation == relation:
             like &= (columns != fact[:, None]).any(axis=0)
         return like
@@ -328,13 +302,14 @@ class FactStore:
         return AnswerLists(candidates[order], np.cumsum(counts) - counts, counts)
 
 
-def _is_like(atom: Atom, facts: Ids, free: Sequence[int] = ()) -> Bool:
-    """Return for each fact of the head's relation, which is the atom's too, whether it is itself like the atom."""
+def _is_like(atom: Atom, facts: Ids, free: Sequence[int] = (), head: Ids | None = None) -> Bool:
+    """Return which facts of an atom's relation are like it, where the head is a fact, or by default they themselves."""
+    head = facts if head is None else head
     like = np.ones(facts.shape[1], np.bool_)
     for position, term in enumerate(atom.terms):
         if term != ANY and term not in free:
             entity = constant_entity(term)
-            like &= facts[position] == (facts[term] if entity is None else entity)
+            like &= facts[position] == (head[term] if entity is None else entity)
     return like
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
@@ -41,7 +41,27 @@ class Matches:
 
     def of(self, relation: int, facts: Ids) -> list[Match]:
         """Return the matches of a relation that enough of some facts bear out."""
-        return list(_grown(self._store, relation, facts, self._first[relation], self._pairs))
+        front, found = self._first[relation], list[Match]()
+        while front and len(found) < _MATCHES:
+            tried = front[: _MATCHES - len(found)]
+            found += tried
+            front = [wider for match in tried for wider in self._extended(relation, facts, *match)]
+        return found
+
+    def _extended(self, relation: int, sample: Ids, body: int, match: tuple[tuple[int, int], ...]) -> Iterator[Match]:
+        """Yield a match with one more pair of positions, where enough facts bear out what pairs make together."""
+        for position in range(match[-1][0] + 1, len(sample)):
+            for read in set(range(len(self._store.columns[body]))).difference(one for _, one in match):
+                wider = (*match, (position, read))
+                if body == relation and len(wider) == len(sample) and all(a == b for a, b in wider):
+                    continue  # the fact itself
+                agree = all((relation, one, position, body, other, read) in self._pairs for one, other in match)
+                if agree and self._support(relation, sample, (body, wider)) >= SUPPORT:
+                    yield body, wider
+
+    def _support(self, relation: int, facts: Ids, match: Match) -> int:
+        """Return how many facts there is another fact for that matches them."""
+        return judged(self._store, matching_rule(self._store, relation, match[1][-1][0], match), facts).right
 
 
 def matching_rule(store: FactStore, relation: int, position: int, match: Match) -> SoftRule:
@@ -51,11 +71,12 @@ def matching_rule(store: FactStore, relation: int, position: int, match: Match) 
 
 def condition(store: FactStore, match: Match) -> Atom:
     """Return the atom that facts of a match are like."""
-    body, agreeing = match
-    terms = [ANY] * len(store.columns[body])
-    for one, read in agreeing:
-        terms[read] = one
-    return Atom(body, tuple(terms))
+    return _atom(store, match[0], {read: one for one, read in match[1]})
+
+
+def _atom(store: FactStore, relation: int, terms: Mapping[int, int]) -> Atom:
+    """Return the atom of a relation that has terms at some positions, and any entity elsewhere."""
+    return Atom(relation, tuple(terms.get(position, ANY) for position in range(len(store.columns[relation]))))
 
 
 def _supported_pairs(store: FactStore, samples: list[Ids]) -> set[Pair]:
@@ -102,40 +123,6 @@ def _keys(columns: Ids, first: int, second: int, size: int) -> Int64:
     return keys
 
 
-def _grown(store: FactStore, relation: int, sample: Ids, front: list[Match], pairs: set[Pair]) -> Iterator[Match]:
-    """Yield the matches of a relation: supported pairs, and what they make together where enough facts bear it out."""
-    count = 0
-    while front:
-        following: list[Match] = []
-        for body, match in front:
-            count += 1
-            if count > _MATCHES:
-                return
-            yield body, match
-            following += _extended(store, relation, sample, body, match, pairs)
-        front = following
-
-
-def _extended(
-    store: FactStore, relation: int, sample: Ids, body: int, match: tuple[tuple[int, int], ...], pairs: set[Pair]
-) -> list[Match]:
-    found = []
-    for position in range(match[-1][0] + 1, len(sample)):
-        for read in set(range(len(store.columns[body]))).difference(one for _, one in match):
-            wider = (*match, (position, read))
-            if body == relation and len(wider) == len(sample) and all(a == b for a, b in wider):
-                continue  # the fact itself
-            agree = all((relation, one, position, body, other, read) in pairs for one, other in match)
-            if agree and _support(store, relation, sample, (body, wider)) >= SUPPORT:
-                found.append((body, wider))
-    return found
-
-
-def _support(store: FactStore, relation: int, facts: Ids, match: Match) -> int:
-    """Return how many facts there is another fact for that matches them."""
-    return judged(store, matching_rule(store, relation, match[1][-1][0], match), facts).right
-
-
 _STARTS = 200  # of a relation, whose paths are looked for
 _FOLLOWED = 5  # facts of one relation, with an entity at one position, that are followed from it
 _TRODDEN = 5  # facts that have such a path, at least
@@ -179,12 +166,11 @@ class Paths:
 
     def rules(self, relation: int, position: int) -> list[SoftRule]:
         """Return the paths that answer a position, judged."""
-        facts, proposed = self._facts[relation], []
-        for given in (one for one in range(len(facts)) if one != position):
-            for support, first, second in self._joined(facts, given, position):
-                proposed.append((support, given, first, second))
-        proposed.sort(key=lambda one: -one[0])
-        rules = (self._rule(relation, position, *each) for _, *each in proposed[:_PATHS])
+        facts = self._facts[relation]
+        others = (one for one in range(len(facts)) if one != position)
+        proposed = [(given, *path) for given in others for path in self._joined(facts, given, position)]
+        proposed.sort(key=lambda one: -one[1])
+        rules = (self._rule(relation, position, given, *steps) for given, _, *steps in proposed[:_PATHS])
         return good(self._store, rules, self._samples[relation][:, :_OF_PATHS], _SURE_PATH)
 
     def _joined(self, facts: Ids, given: int, position: int) -> list[tuple[int, int, int]]:
@@ -210,12 +196,9 @@ class Paths:
         return [(count, *pair) for count, pair in zip(support[enough].tolist(), pairs, strict=True)]
 
     def _rule(self, relation: int, position: int, given: int, first: int, second: int) -> SoftRule:
-        atoms = []
-        for step, end in ((self._steps[first], given), (self._steps[second], position)):
-            terms = [ANY] * len(self._store.columns[step[0]])
-            terms[step[1]], terms[step[2]] = end, JOINED
-            atoms.append(Atom(step[0], tuple(terms)))
-        return SoftRule(relation, position, tuple(atoms), position)
+        ends = (self._steps[first], given), (self._steps[second], position)
+        body = tuple(_atom(self._store, step[0], {step[1]: end, step[2]: JOINED}) for step, end in ends)
+        return SoftRule(relation, position, body, position)
 
 
 _RIGHT = 5  # times, at least
@@ -225,9 +208,8 @@ _VALUES = 20  # of a position, at most
 _FREQUENT = 20  # entities of a position, at most
 
 
-Proposal = tuple[
-    SoftRule, float, int, float
-]  # a rule, how often it is right and names, and the share that it is right in all
+# A rule, how often it is right and names, and the share that it is right in all.
+Proposal = tuple[SoftRule, float, int, float]
 
 
 class Values:
@@ -302,19 +284,14 @@ class Values:
         facts = self._samples[relation]
         entities, counts = np.unique(facts[position], return_counts=True)
         best = entities[np.argsort(-counts, kind="stable")][:_FREQUENT][np.sort(counts)[::-1][:_FREQUENT] > 1]
-        terms = [(*(ANY,) * position, constant(one), *(ANY,) * (len(facts) - position - 1)) for one in best.tolist()]
-        rules = [SoftRule(relation, position, (Atom(relation, each),), each[position]) for each in terms]
-        return good(self._store, rules, facts)
+        atoms = [_atom(self._store, relation, {position: constant(one)}) for one in best.tolist()]
+        return good(self._store, [SoftRule(relation, position, (each,), each.terms[position]) for each in atoms], facts)
 
     def _occurs(self, relation: int, position: int, slot: int, given: int, answer: int) -> SoftRule:
         """Return the rule that where a given entity occurs at a slot, an answer is likely."""
         body, there = self._slots[slot]
-        terms = [ANY] * len(self._store.columns[body])
-        terms[there] = given
-        return SoftRule(relation, position, (Atom(body, tuple(terms)),), answer)
+        return SoftRule(relation, position, (_atom(self._store, body, {there: given}),), answer)
 
-
-TEMPLATES = ("match", "path", "value", "frequency")
 
 _SAMPLED = 20_000  # facts of a relation whose pairs are looked for
 _JUDGED = 1_000  # facts of a relation that a rule is judged by
@@ -325,7 +302,6 @@ def mine(
     facts: Hypergraph,
     seed: int = 0,
     advance: Callable[[int], None] = lambda _: None,
-    templates: Iterable[str] = TEMPLATES,
 ) -> list[SoftRule]:
     """Return the soft rules of facts, by relation and open position, the most confident first; the same for the same seed.
 
@@ -333,9 +309,8 @@ def mine(
         facts: the training facts.
         seed: which facts are drawn where a relation has many.
         advance: called with how many relations are done since the last call.
-        templates: which of `TEMPLATES` propose rules.
     """
-    store, rng, wanted = FactStore(facts), np.random.default_rng(seed), set(templates)
+    store, rng = FactStore(facts), np.random.default_rng(seed)
     samples = [_drawn(columns, _SAMPLED, rng) for columns in store.columns]
     matches = Matches(store, samples)
     samples = [_drawn(sample, _JUDGED, rng) for sample in samples]
@@ -345,17 +320,10 @@ def mine(
         matched = matches.of(relation, sample)
         for position in range(len(sample)):
             able = [match for match in matched if any(one == position for one, _ in match[1])]
-            rules: list[SoftRule] = []
-            if "match" in wanted:
-                read = good(store, (matching_rule(store, relation, position, match) for match in able), sample)
-                rules += sorted(read, key=_doubt)[:_READ]
-            if "path" in wanted:
-                rules += paths.rules(relation, position)
-            if "value" in wanted:
-                rules += values.rules(relation, position, [match for match in matched if match not in able])
-            if "frequency" in wanted:
-                rules += values.frequent(relation, position)
-            found += sorted(rules, key=_doubt)
+            read = good(store, (matching_rule(store, relation, position, match) for match in able), sample)
+            rules = sorted(read, key=_doubt)[:_READ] + paths.rules(relation, position)
+            rules += values.rules(relation, position, [match for match in matched if match not in able])
+            found += sorted(rules + values.frequent(relation, position), key=_doubt)
         advance(1)
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
@@ -181,33 +182,35 @@ def rank(
         evidence: what is added to the model's scores.
         scorer: counts better candidates, if not by these parameters.
     """
+    counting = WholeScorer(model, parameters) if scorer is None else scorer
+
+    def count(relation: int, position: int, columns: Ids) -> tuple[Int64, Int64]:
+        size = columns.shape[1]
+        relations = np.full(size, relation, np.int32)
+        answers = known.lookup(relations, columns, position) if known is not None else nothing_excluded(size)
+        bonus = None if evidence is None else evidence.bonus(relation, position, columns)
+        return counting.count_better(relation, columns, position, answers, bonus)
+
+    return ranks_by(count, facts, train)
+
+
+@torch.no_grad()
+def ranks_by(
+    count: Callable[[int, int, Ids], tuple[Int64, Int64]], facts: Hypergraph, train: Hypergraph | None = None
+) -> Ranks:
+    """Return the ranks of facts by a count of better and of equal candidates for a relation, a position and facts."""
     seen = train.degrees() > 0 if train is not None else np.ones(len(facts.entities), np.bool_)
     parts: list[Ranks] = []
     done = 0
-    with torch.no_grad(), progress("ranking", len(facts)) as advance:
-        counting = WholeScorer(model, parameters) if scorer is None else scorer
+    with progress("ranking", len(facts)) as advance:
         for number, schema in enumerate(facts.schema):
             columns = facts.table(schema.name).columns
             size = columns.shape[1]
-            if not size:
-                continue
-            relations = np.full(size, number, np.int32)
+            fact, relation, arity = np.arange(done, done + size), np.full(size, number), np.full(size, schema.arity)
             unseen: Bool = np.logical_not(seen[columns].all(axis=0))
-            for position in range(schema.arity):
-                answers = known.lookup(relations, columns, position) if known is not None else nothing_excluded(size)
-                bonus = None if evidence is None else evidence.bonus(number, position, columns)
-                better, equal = counting.count_better(number, columns, position, answers, bonus)
-                parts.append(
-                    Ranks(
-                        better=better,
-                        equal=equal,
-                        fact=np.arange(done, done + size),
-                        relation=relations.astype(np.int64),
-                        arity=np.full(size, schema.arity),
-                        position=np.full(size, position),
-                        unseen=unseen,
-                    )
-                )
+            for position in range(schema.arity if size else 0):
+                better, equal = count(number, position, columns)
+                parts.append(Ranks(better, equal, fact, relation, arity, np.full(size, position), unseen))
             done += size
             advance(size)
     empty = np.empty(0, np.int64)

@@ -29,7 +29,6 @@ from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError, RelatumError, RelatumWarning, UnknownNameError
 from relatum.evidence.evidence import Evidence
 from relatum.evidence.mining import mine
-from relatum.evidence.ranking import rank_by_evidence
 from relatum.imputation.answers import Scores
 from relatum.imputation.models import ColumnModels
 from relatum.inference.answer_calibration import AnswerCalibration
@@ -295,7 +294,7 @@ class Trained:
         if evidence is None:
             return found
         both = rank(self.model, self.parameters, facts, known, split.train, evidence, scorer)
-        return replace(found, ranks=both, embedding=ranks, evidence=rank_by_evidence(evidence, facts, known))
+        return replace(found, ranks=both, embedding=ranks, evidence=evidence.ranks(facts, known))
 
     def query(
         self,

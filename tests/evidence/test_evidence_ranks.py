@@ -7,7 +7,6 @@ import numpy as np
 from relatum import Hypergraph, KnownAnswers
 from relatum.evidence.evidence import Evidence
 from relatum.evidence.mining import mine
-from relatum.evidence.ranking import rank_by_evidence
 
 
 def test_ranks_by_evidence_equal_a_plain_count() -> None:
@@ -17,7 +16,7 @@ def test_ranks_by_evidence_equal_a_plain_count() -> None:
     graph = Hypergraph.of(facts)
     evidence = Evidence(graph, mine(graph))
     for known in (None, KnownAnswers(graph)):
-        ranks = rank_by_evidence(evidence, graph, known)
+        ranks = evidence.ranks(graph, known)
         number = 0
         for relation, schema in enumerate(graph.schema):
             columns = graph.table(schema.name).columns
