@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from relatum.data.row_store import TableReference
-from relatum.errors import DataError
 from relatum.imputation.contexts import ColumnValues, Context, Counted, TableView
 from relatum.imputation.paths import Path, PathReader
 from support.row_stores import store_of
@@ -66,9 +65,3 @@ def test_a_year_that_refers_together_with_a_team_has_an_order_and_a_number_that_
     assert ranks is not None
     assert ranks.tolist() == [0, 1, 2, 3, 4, 5]
     assert view.ranks(Path("team")) is None
-
-
-def test_contexts_are_plain_data() -> None:
-    assert Context.from_json(PAIR.to_json()) == PAIR
-    with pytest.raises(DataError):
-        Context.from_json({"paths": []})

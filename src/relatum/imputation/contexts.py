@@ -5,16 +5,13 @@ What a row itself adds to a count is taken off exactly.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from relatum.arrays import Float64, Int64
 from relatum.data.row_store import RowStore
 from relatum.data.vocabulary import Ids
-from relatum.errors import DataError
 from relatum.imputation.paths import Codes, Path, PathReader, order_of
 
 _REACH = 4  # neighbours on each side that share
@@ -138,33 +135,6 @@ class Context:
     def is_own(self) -> bool:
         """Whether it is a single other column of the row."""
         return len(self.paths) == 1 and not self.paths[0].references and self.paths[0].back is None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return {
-            "paths": [path.to_json() for path in self.paths],
-            "groups": list(self.groups),
-            "strength": self.strength,
-            "share": self.share,
-            "spread": self.spread,
-            "parent": self.parent,
-        }
-
-    @classmethod
-    def from_json(cls, plain: Mapping[str, Any]) -> Context:
-        """Return what plain data says."""
-        try:
-            parent = plain["parent"]
-            return cls(
-                tuple(Path.from_json(one) for one in plain["paths"]),
-                tuple(int(one) for one in plain["groups"]),
-                float(plain["strength"]),
-                float(plain["share"]),
-                float(plain["spread"]),
-                None if parent is None else int(parent),
-            )
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise DataError("damaged-file", "not the description of a context") from None
 
 
 class TableView:

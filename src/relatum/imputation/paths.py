@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -58,23 +57,6 @@ class Path:
             there = False
         if not there or not at.has(self.column):
             raise DataError("damaged-file", f"no path of its rows leads to {at.name}.{self.column}", place=table)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, plain: Mapping[str, Any]) -> Path:
-        """Return what plain data says."""
-        try:
-            back = plain["back"]
-            return cls(
-                str(plain["column"]),
-                tuple(int(one) for one in plain["references"]),
-                None if back is None else (str(back[0]), int(back[1])),
-            )
-        except (KeyError, TypeError, ValueError, IndexError):
-            raise DataError("damaged-file", "not a path from a cell") from None
 
 
 def paths_from(store: RowStore, table: str, column: str) -> Iterator[Path]:
@@ -138,14 +120,6 @@ class Codes:
             outside = (code < 0) | (column < 0) | (column >= scale)
             code = level.of(np.where(outside, -1, code * scale + column))
         return code
-
-    def values(self, code: int) -> list[int]:
-        """Return the values of a combination."""
-        found = []
-        for level, scale in zip(reversed(self._levels[1:]), reversed(self._scales), strict=True):
-            code, last = divmod(int(level.values[code]), scale)
-            found.append(last)
-        return [int(self._levels[0].values[code]), *reversed(found)]
 
 
 class _Level:
