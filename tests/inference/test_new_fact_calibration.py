@@ -144,16 +144,9 @@ def test_it_is_kept_as_plain_data_and_anything_else_is_refused() -> None:
     assert (again.new(RELATION, found) == calibration.new(RELATION, found)).all()
     with mistake("other-format"):
         NewFactCalibration.from_json({**plain, "version": 7}, GRAPH.schema)
-    for wrong in (
-        [],
-        {**plain, "weights": plain["weights"][1:]},
-        {**plain, "offsets": ["a"]},
-        {**plain, "offsets": [*plain["offsets"], 0.0]},
-        {**plain, "unnamed": [0.0] * len(plain["unnamed"])},
-        {**plain, "valid": 0.0},
-        {**plain, "valid": 0.7, "test": 0.4},
-        {**plain, "weights": [float("nan")] * len(plain["weights"])},
-        {key: value for key, value in plain.items() if key != "offsets"},
-    ):
+    relations = len(plain["offsets"])
+    changes = {"weights": plain["weights"][1:], "offsets": ["a"], "unnamed": [0.0] * relations, "valid": 0.0, "test": 0.9}
+    more = ("offsets", [0.0] * (relations + 1)), ("weights", [float("nan")] * len(plain["weights"])), ("offsets", None)
+    for name, wrong in (*changes.items(), *more):
         with mistake("damaged-file", place="calibration of new facts"):
-            NewFactCalibration.from_json(wrong, GRAPH.schema)
+            NewFactCalibration.from_json({**plain, name: wrong}, GRAPH.schema)

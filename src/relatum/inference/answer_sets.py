@@ -32,6 +32,7 @@ from relatum.data.vocabulary import Ids
 from relatum.errors import DataError, SettingError
 from relatum.inference.answer_calibration import AnswerCalibration
 from relatum.inference.answer_sample import RIVALS
+from relatum.inference.saved import require, require_version, rising_lists
 from relatum.inference.scoring import CandidateScorer
 from relatum.inference.validation import sample
 
@@ -39,6 +40,7 @@ MOST_FACTS = 16_000  # validation facts that are looked at, at most about
 OWN_FACTS = 50  # that a relation must have for limits of its own
 
 _VERSION = 1
+_PLACE = "answer sets"
 _QUESTIONS = 4_096  # at once
 _OF_RANK = 0.5  # what the logarithm of the rank weighs: of 0.5, 1, 2 and the rank alone what gives the smallest sets
 _FAR = 1e6  # nats; an answer without any other candidate is so far ahead
@@ -122,16 +124,13 @@ class AnswerSets:
     @classmethod
     def from_json(cls, data: Mapping[str, Any], schema: Schema) -> AnswerSets:
         """Return it for the relations of a schema from plain data; anything else is refused."""
-        if not isinstance(data, Mapping):
-            raise DataError("damaged-file", "answer sets: must be a JSON object")
-        if data.get("version") != _VERSION:
-            raise DataError(
-                "other-format", f"answer sets: version {data.get('version')!r} is unknown; this relatum reads {_VERSION}"
-            )
+        require_version(_PLACE, data, _VERSION)
         listed = data.get("conformities")
-        if not isinstance(listed, list) or len(listed) != len(schema):
-            raise DataError("damaged-file", f"answer sets: conformities must be a list for {len(schema)} relations")
-        return cls(schema, tuple(_read(each, one.name, one.arity) for each, one in zip(listed, schema, strict=True)))
+        known = isinstance(listed, list) and len(listed) == len(schema)
+        require(_PLACE, known, f"conformities must be a list for {len(schema)} relations")
+        lists = zip(schema, data["conformities"], strict=True)
+        found = (rising_lists(_PLACE, f"conformities of {one.name}", each, one.arity) for one, each in lists)
+        return cls(schema, tuple(map(tuple, found)))
 
 
 def require_coverage(coverage: float) -> None:
@@ -273,17 +272,3 @@ def _too_few(facts: int, coverage: float, what: str) -> DataError:
         "coverage-out-of-reach",
         f"coverage {coverage:g} needs {needed:,} validation {what}, and there are {facts:,}: {promised}",
     )
-
-
-def _read(listed: Any, relation: str, arity: int) -> tuple[Float64, ...]:
-    """Return the conformities of a relation as they stand in a file."""
-    wrong = f"answer sets: conformities of {relation} must be {arity} lists of finite numbers, ascending and equally long"
-    try:
-        found = [np.array(each, np.float64) for each in listed] if isinstance(listed, list) else []
-    except (TypeError, ValueError, OverflowError):
-        raise DataError("damaged-file", wrong) from None
-    if len(found) != arity or any(each.ndim != 1 or len(each) != len(found[0]) for each in found):
-        raise DataError("damaged-file", wrong)
-    if not all(np.isfinite(each).all() and (np.diff(each) >= 0).all() for each in found):
-        raise DataError("damaged-file", wrong)
-    return tuple(found)
