@@ -20,9 +20,9 @@ def ids(*names: str) -> np.ndarray:
 
 def test_what_stands_at_a_position_is_found_as_often_as_facts_have_it() -> None:
     store, r = FactStore(GRAPH), GRAPH.schema.id("r")
-    found = store.lookup(r, 2, [0], [ids("a", "e", "b")])
+    found = store.lookup((r, 2, (0,), ()), [ids("a", "e", "b")])
     assert [found[number].tolist() for number in range(3)] == [[*ids("c", "c")], [*ids("c")], []]
-    assert store.lookup(r, 1, [2, 0], [ids("c"), ids("a")])[0].tolist() == sorted(ids("b", "d").tolist())
+    assert store.lookup((r, 1, (2, 0), ()), [ids("c"), ids("a")])[0].tolist() == sorted(ids("b", "d").tolist())
 
 
 def test_a_rule_looks_at_what_is_given_alone() -> None:

@@ -111,14 +111,16 @@ class FactStore:
         distinct = self.graph.distinct()
         self.columns = [distinct.table(relation.name).columns for relation in self.graph.schema]
 
-    def lookup(
-        self, relation: int, answer: int, positions: Sequence[int], key: Sequence[Ids], equal: Sequence[int] = ()
-    ) -> AnswerLists:
-        """Return what stands at `answer` of the facts that hold a key at some positions, as often as facts have it.
+    def answers(self, relation: int, position: int, facts: Ids) -> AnswerLists:
+        """Return what stands at a position of the facts that are like others, int32[arity, n], at all other positions."""
+        others = tuple(one for one in range(len(facts)) if one != position)
+        return self.lookup((relation, position, others, ()), [facts[one] for one in others])
 
-        Only facts are read that have the same at `answer` and at the `equal` positions.
+    def lookup(self, which: Which, key: Sequence[Ids]) -> AnswerLists:
+        """Return what stands at the answer's position of the facts that hold a key, as often as facts have it.
+
+        Only facts are read that have the same there and at the equal positions.
         """
-        which = (relation, answer, tuple(positions), tuple(equal))
         if which not in self._indexes:
             self._indexes[which] = self._index_of(which)
         return self._indexes[which].lookup(key)
@@ -128,12 +130,9 @@ class FactStore:
         firsts, seconds = [], []
         for rule in rules:
             first, *rest = rule.body
-            if not rule.names_what_is_read:
-                bound = [position for position, term in enumerate(first.terms) if term != ANY]
-                firsts.append(self._pooled(first, bound[0], bound))
-            else:
-                firsts.append(self._pooled_matching(first, JOINED if rest else rule.position))
-            seconds.append(self._pooled_matching(rest[0], rule.position) if rest else (0, []))
+            wanted = JOINED if rest else rule.position if rule.names_what_is_read else None
+            firsts.append(self._pooled(first, wanted))
+            seconds.append(self._pooled(rest[0], rule.position) if rest else (0, []))
         return RuleProgram(
             np.array([_TEMPLATES.get(rule.template, VALUE) for rule in rules], np.int8),
             np.array([rule.confidence for rule in rules], np.float32),
@@ -144,15 +143,10 @@ class FactStore:
             np.array([term for _, terms in (*firsts, *seconds) for term in terms], np.int64),
         )
 
-    def _pooled_matching(self, atom: Atom, wanted: int) -> tuple[int, list[int]]:
-        """Return the index that `_matching` looks in, by its number in the pool, and the terms of the key."""
-        answer, *equal = atom.where(wanted)
-        bound = [position for position, term in enumerate(atom.terms) if term not in (ANY, wanted)]
-        return self._pooled(atom, answer, bound, equal)
-
-    def _pooled(self, atom: Atom, answer: int, bound: Sequence[int], equal: Sequence[int] = ()) -> tuple[int, list[int]]:
-        which = (atom.relation, answer, tuple(bound), tuple(equal))
-        return self.pool.number(which, lambda: self._index_of(which)), [atom.terms[position] for position in bound]
+    def _pooled(self, atom: Atom, wanted: int | None) -> tuple[int, list[int]]:
+        """Return the index that `_standing` looks in, by its number in the pool, and the terms of the key."""
+        which = _which(atom, wanted)
+        return self.pool.number(which, lambda: self._index_of(which)), [atom.terms[position] for position in which[2]]
 
     def _index_of(self, which: Which) -> AnswerIndex:
         relation, answer, positions, equal = which
@@ -173,8 +167,7 @@ class FactStore:
 
     def borne_out(self, atom: Atom, questions: Ids) -> Bool:
         """Return for each question whether there is a fact that is like an atom."""
-        bound = [position for position, term in enumerate(atom.terms) if term != ANY]
-        return self._standing(atom, bound[0], bound, questions).counts > 0
+        return self._standing(atom, None, questions).counts > 0
 
     def found(self, rule: SoftRule, questions: Ids, *, itself: bool = True) -> AnswerLists:
         """Return what a rule finds for questions, int32[arity, n], a candidate as often as facts name it.
@@ -185,7 +178,7 @@ class FactStore:
         if not rule.names_what_is_read:
             return self._values(rule, questions)
         if len(rule.body) == 1:
-            return self._matching(rule.body[0], rule.position, questions)
+            return self._standing(rule.body[0], rule.position, questions)
         return self._joined(rule, questions, itself=itself)
 
     def groundings(self, rule: SoftRule, fact: Ids) -> list[tuple[int, ...]]:
@@ -245,25 +238,12 @@ class FactStore:
             like, named = _is_like(atom, facts), self._column(rule.answer, facts)
         return np.where(like, named, nothing)
 
-    def _matching(self, atom: Atom, wanted: int, questions: Ids, joined: Ids | None = None) -> AnswerLists:
-        """Return what stands where an atom has a term, in the facts that are like it."""
-        answer, *equal = atom.where(wanted)
-        bound = [position for position, term in enumerate(atom.terms) if term not in (ANY, wanted)]
-        return self._standing(atom, answer, bound, questions, joined, equal)
-
-    def _standing(
-        self,
-        atom: Atom,
-        answer: int,
-        bound: Sequence[int],
-        questions: Ids,
-        joined: Ids | None = None,
-        equal: Sequence[int] = (),
-    ) -> AnswerLists:
-        """Return what stands at `answer` of the facts that are like an atom at the bound positions."""
-        key = [self._column(atom.terms[position], questions, joined) for position in bound]
+    def _standing(self, atom: Atom, wanted: int | None, questions: Ids, joined: Ids | None = None) -> AnswerLists:
+        """Return what stands where an atom has a term, or for None something, in the facts that are like it."""
+        which = _which(atom, wanted)
+        key = [self._column(atom.terms[position], questions, joined) for position in which[2]]
         there = np.all([(one >= 0) & (one < len(self.graph.entities)) for one in key], axis=0)
-        lists = self.lookup(atom.relation, answer, bound, [np.where(there, one, 0).astype(np.int32) for one in key], equal)
+        lists = self.lookup(which, [np.where(there, one, 0).astype(np.int32) for one in key])
         return AnswerLists(lists.pool, lists.starts, np.where(there, lists.counts, 0))
 
     def _column(self, term: int, questions: Ids, joined: Ids | None = None) -> Ids:
@@ -276,21 +256,20 @@ class FactStore:
     def _values(self, rule: SoftRule, questions: Ids) -> AnswerLists:
         """Return the constant or given entity that a rule names, as often as facts are like its atom, up to `TIMES`."""
         (atom,) = rule.body
-        bound = [position for position, term in enumerate(atom.terms) if term != ANY]
         named = self._column(rule.answer, questions)
         there = (named >= 0) & (named < len(self.graph.entities))
-        counts = np.where(there, np.minimum(self._standing(atom, bound[0], bound, questions).counts, TIMES), 0)
+        counts = np.where(there, np.minimum(self._standing(atom, None, questions).counts, TIMES), 0)
         return AnswerLists(np.repeat(named, counts), np.cumsum(counts) - counts, counts)
 
     def _joined(self, rule: SoftRule, questions: Ids, *, itself: bool) -> AnswerLists:
         """Return what a path leads to: from given entities to the joined ones, and from these to candidates."""
         first, second = rule.body
         count, position = questions.shape[1], rule.position
-        rows, joined = _pairs(self._matching(first, JOINED, questions), np.arange(count))
+        rows, joined = _pairs(self._standing(first, JOINED, questions), np.arange(count))
         if not itself and first.relation == rule.relation:
             own = _is_like(first, questions, (JOINED,))[rows] & (questions[first.where(JOINED)[0]][rows] == joined)
             rows, joined = _without_one(own, rows, joined)
-        through, candidates = _pairs(self._matching(second, position, questions[:, rows], joined), rows)
+        through, candidates = _pairs(self._standing(second, position, questions[:, rows], joined), rows)
         if not itself and second.relation == rule.relation:
             start, end = second.where(JOINED)[0], second.where(position)[0]
             own = (_is_like(second, questions, (JOINED, position))[rows] & (questions[start][rows] == joined))[through]
@@ -300,6 +279,13 @@ class FactStore:
         order = np.argsort(rows * len(self.graph.entities) + candidates, kind="stable")
         counts = np.bincount(rows, minlength=count)
         return AnswerLists(candidates[order], np.cumsum(counts) - counts, counts)
+
+
+def _which(atom: Atom, wanted: int | None) -> Which:
+    """Return the index of the facts that are like an atom, whose answer stands where it has a term; for None anywhere."""
+    bound = tuple(position for position, term in enumerate(atom.terms) if term not in (ANY, wanted))
+    answer, *equal = bound[:1] if wanted is None else atom.where(wanted)
+    return atom.relation, answer, bound, tuple(equal)
 
 
 def _is_like(atom: Atom, facts: Ids, free: Sequence[int] = (), head: Ids | None = None) -> Bool:
@@ -349,8 +335,7 @@ def _with_terms(looked: Sequence[tuple[int, Sequence[int]]], start: int) -> tupl
 
 def judged(store: FactStore, rule: SoftRule, facts: Ids) -> SoftRule:
     """Return a rule with how often it is right about some facts."""
-    others = [one for one in range(len(facts)) if one != rule.position]
-    known = store.lookup(rule.relation, rule.position, others, [facts[one] for one in others])
+    known = store.answers(rule.relation, rule.position, facts)
     found = store.found(rule, facts, itself=False)
     right, named = count_right(found, facts[rule.position], known, store.own(rule, facts))
     return replace(rule, rights=tuple(right.tolist()), nameds=tuple(named.tolist()))

@@ -206,9 +206,11 @@ def ranks_by(
         for number, schema in enumerate(facts.schema):
             columns = facts.table(schema.name).columns
             size = columns.shape[1]
+            if not size:
+                continue
             fact, relation, arity = np.arange(done, done + size), np.full(size, number), np.full(size, schema.arity)
             unseen: Bool = np.logical_not(seen[columns].all(axis=0))
-            for position in range(schema.arity if size else 0):
+            for position in range(schema.arity):
                 better, equal = count(number, position, columns)
                 parts.append(Ranks(better, equal, fact, relation, arity, np.full(size, position), unseen))
             done += size

@@ -21,6 +21,7 @@ from relatum.arrays import Bool, Float32, Int64
 from relatum.data.answer_index import AnswerLists
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.schema import RelationSchema
+from relatum.data.sorting import spread
 from relatum.data.vocabulary import Ids
 from relatum.errors import NumericError
 from relatum.kernels.compact_side import CompactSide
@@ -338,18 +339,14 @@ class CandidateScorer:
         """Return known answers as indices among the allowed entities; others are no candidates."""
         if self._allowed[position] is None:
             return answers
-        questions, indices, _ = self._among_allowed(position, answers)
-        return excluded_pairs(questions, indices, len(answers))
+        return among(answers, lambda entities: self._indices(position, entities))
 
     def _bonus(self, position: int, questions: Ids) -> Bonus | None:
         """Return what evidence adds to the scores of candidates, by their indices among the allowed entities."""
         bonus = self._evidence(position, questions)
         if bonus is None or self._allowed[position] is None:
             return bonus
-        lists = AnswerLists(bonus.pool, bonus.starts, bonus.counts)
-        rows, indices, there = self._among_allowed(position, lists)
-        kept = excluded_pairs(rows, indices, len(lists))
-        return Bonus(kept.pool, kept.starts, kept.counts, bonus.values[there])
+        return bonus_among(bonus, lambda entities: self._indices(position, entities))
 
     def _evidence(self, position: int, questions: Ids) -> Bonus | None:
         """Return what evidence adds to the scores of entities."""
@@ -367,13 +364,29 @@ class CandidateScorer:
             last = self._last[name] = given, read()
         return cast(Kept, last[1])
 
-    def _among_allowed(self, position: int, lists: AnswerLists) -> tuple[Int64, Int64, Bool]:
-        """Return pairs of a question and an entity that is allowed, by its index among these, and which pairs they are."""
+    def _indices(self, position: int, entities: Ids) -> Int64:
+        """Return the indices of entities among those that are allowed; -1 for others."""
         allowed = self.entities(position)
-        rows, entities = lists.pairs()
         indices = np.searchsorted(allowed, entities)
-        there = np.append(allowed, -1)[indices] == entities
-        return rows[there], indices[there], there
+        return np.where(np.append(allowed, -1)[indices] == entities, indices, -1)
+
+
+def among(lists: Excluded, indices_of: Callable[[Ids], Int64]) -> Excluded:
+    """Return lists with the entities among some candidates alone, by their indices, -1 for others."""
+    return excluded_pairs(*_pairs_among(lists, indices_of)[:2], len(lists.counts))
+
+
+def bonus_among(bonus: Bonus, indices_of: Callable[[Ids], Int64]) -> Bonus:
+    """Return a bonus for some candidates alone, by their indices, -1 for others."""
+    rows, indices, there = _pairs_among(bonus, indices_of)
+    kept = excluded_pairs(rows, indices, len(bonus.counts))
+    return Bonus(kept.pool, kept.starts, kept.counts, bonus.values[spread(bonus.starts, bonus.counts)][there])
+
+
+def _pairs_among(lists: Excluded, indices_of: Callable[[Ids], Int64]) -> tuple[Int64, Int64, Bool]:
+    rows, entities = AnswerLists(lists.pool, lists.starts, lists.counts).pairs()
+    indices = indices_of(entities)
+    return rows[indices >= 0], indices[indices >= 0], indices >= 0
 
 
 def _sides(

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from relatum.arrays import Bool, Int64
-from relatum.data.answer_index import AnswerLists
-from relatum.data.sorting import spread
+from relatum.arrays import Int64
 from relatum.data.vocabulary import Ids
-from relatum.kernels.filters import Bonus, Excluded, bonus_part, excluded_pairs, excluded_part
+from relatum.inference.scoring import among, bonus_among
+from relatum.kernels.filters import Bonus, Excluded, bonus_part, excluded_part
 from relatum.memory import budget, free
 from relatum.models.base import Model, Parameters
 from relatum.models.partial_counts import can_count_parts, counter_of, extremes_of
@@ -33,29 +32,7 @@ class EntityRange:
 
     def indices(self, entities: Ids) -> Int64:
         """Return the indices of entities in the range; -1 for those that are not in it."""
-        return np.where(self._holds(entities), entities.astype(np.int64) - self.first, -1)
-
-    def lists(self, lists: Excluded) -> Excluded:
-        """Return what of some lists is in the range."""
-        rows, indices, _ = self._pairs(lists)
-        return excluded_pairs(rows, indices, len(lists.counts))
-
-    def bonus(self, bonus: Bonus) -> Bonus:
-        """Return what of a bonus is for entities in the range."""
-        rows, indices, kept = self._pairs(bonus)
-        values = bonus.values[spread(bonus.starts, bonus.counts)][kept]
-        found = excluded_pairs(rows, indices, len(bonus.counts))
-        return Bonus(found.pool, found.starts, found.counts, values)
-
-    def _pairs(self, lists: Excluded) -> tuple[Int64, Int64, Bool]:
-        """Return pairs of a question and an entity in the range, by its index, and which of all pairs they are."""
-        rows, entities = AnswerLists(lists.pool, lists.starts, lists.counts).pairs()
-        here = self._holds(entities)
-        return rows[here], entities[here].astype(np.int64) - self.first, here
-
-    def _holds(self, entities: Ids) -> Bool:
-        found: Bool = (entities >= self.first) & (entities < self.last)
-        return found
+        return np.where((entities >= self.first) & (entities < self.last), entities.astype(np.int64) - self.first, -1)
 
 
 def tile_size(model: Model, tables: Parameters, relation: int, position: int) -> int | None:
@@ -101,12 +78,12 @@ def count_in_tiles(
             candidates = side(tile)
             for part in parts:
                 targets = tile.indices(columns[position, part])
-                own = None if bonus is None else tile.bonus(bonus_part(bonus, part))
+                own = None if bonus is None else bonus_among(bonus_part(bonus, part), tile.indices)
                 if not adds_up and not (targets >= 0).any():
                     continue
                 counter = counter_of(combine, queries[part], candidates, extremes, own)
                 if adds_up:
-                    counts[:, part] += counter.count(bars[part], targets, tile.lists(excluded_part(excluded, part)))
+                    counts[:, part] += counter.count(bars[part], targets, among(excluded_part(excluded, part), tile.indices))
                 else:
                     bars[part] += counter.bars(targets)
     return counts[0], counts[1]

@@ -16,7 +16,7 @@ from torch import Tensor
 from relatum.arrays import Float32, Int64
 from relatum.data.vocabulary import Ids
 from relatum.errors import NumericError
-from relatum.inference.scoring import score
+from relatum.inference.scoring import among, bonus_among, score
 from relatum.inference.tiled_counts import EntityRange
 from relatum.kernels.filters import Bonus, Excluded, bonus_part, excluded_part
 from relatum.memory import budget
@@ -73,7 +73,7 @@ class SharedScorer:
             tables, given = self._fetched(columns[:, part])
             queries = self._model.queries(tables, one.expand(given.shape[1]), given, position)
             targets = self._range.indices(columns[position, part])
-            own_bonus = None if bonus is None else self._range.bonus(bonus_part(bonus, part))
+            own_bonus = None if bonus is None else bonus_among(bonus_part(bonus, part), self._range.indices)
             try:
                 counter = counter_of(self._model.combine(self._own), queries, candidates, extremes, own_bonus)
                 bars, finite = counter.bars(targets), 1.0
@@ -84,7 +84,9 @@ class SharedScorer:
             failed = failed or found[-1] > 0
             try:
                 if not failed:
-                    counts[:, part] = counter.count(found[:-1], targets, self._range.lists(excluded_part(excluded, part)))
+                    counts[:, part] = counter.count(
+                        found[:-1], targets, among(excluded_part(excluded, part), self._range.indices)
+                    )
             except FloatingPointError:
                 failed = True
         total = self._group.sums(np.append(counts.ravel(), int(failed)))
