@@ -196,14 +196,8 @@ def judge(
 ) -> Doubts:
     """Return how doubtful the known facts of relations are.
 
-    Args:
-        model: the model.
-        tables: what `model.encode` gave.
-        evidence: the rules; their weights do not matter.
-        held_out: facts beside those that evidence reads, which the model was not trained on.
-        known: all known facts, which are no rivals of each other.
-        relations: the ids of the relations to judge.
-        advance: called with how many cells are done since the last call.
+    They are those that evidence reads, whose weights do not matter, and `held_out` ones, which the model was not trained on.
+    All that is known are no rivals of each other. `advance` is called with how many cells are done since the last call.
     """
     judged = []
     for relation in relations:

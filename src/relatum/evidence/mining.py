@@ -305,10 +305,7 @@ def mine(
 ) -> list[SoftRule]:
     """Return the soft rules of facts, by relation and open position, the most confident first; the same for the same seed.
 
-    Args:
-        facts: the training facts.
-        seed: which facts are drawn where a relation has many.
-        advance: called with how many relations are done since the last call.
+    `advance` is called with how many relations are done since the last call.
     """
     store, rng = FactStore(facts), np.random.default_rng(seed)
     samples = [_drawn(columns, _SAMPLED, rng) for columns in store.columns]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, is_dataclass
 from functools import cache, cached_property
-from typing import Any, cast, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -99,8 +99,8 @@ class ColumnModel:
 
 def _read(kind: Any, plain: Any) -> Any:
     """Return plain data as the type that a field has; an error that is a `ValueError`, `TypeError` or `KeyError` if not."""
-    if is_dataclass(kind):
-        return cast(Any, kind)(**{name: _read(of, plain[name]) for name, of in _hints(kind).items()})
+    if is_dataclass(kind) and isinstance(kind, type):
+        return kind(**{name: _read(of, plain[name]) for name, of in _hints(kind).items()})
     inner = get_args(kind)
     if type(None) in inner:
         return None if plain is None else _read(inner[0], plain)

@@ -115,12 +115,8 @@ class AnswerCalibration:
     def valid_fact(self, relation: int, position: int, scores: Float64, rivals: Rivals, among: Bool) -> Float64:
         """Return the probability that answers are validation facts, where they are not training facts.
 
-        Args:
-            relation: what the questions are about.
-            position: the open one.
-            scores: of one answer to each question, or of several, [n] or [n, m].
-            rivals: of each question.
-            among: whether an answer is one of its rivals, shaped as scores.
+        There is one answer to each question, or several: scores are [n] or [n, m], and so is `among`, which says whether an
+        answer is one of its rivals.
         """
         group = int(self.starts[relation]) + position
         standard, others = (_finite((_wide(one) - self.centres[group]) / self.scale) for one in (scores, rivals.scores))
@@ -160,10 +156,8 @@ def fit_answer_calibration(
 ) -> AnswerCalibration | None:
     """Return the chance that answers are true as a sample of training and validation facts shows it; None of nothing.
 
-    Args:
-        answered: the sample.
-        split: the facts; of those of test only the number is looked at.
-        observed: the share of the true facts that is known; where nothing tells, nearly all of them.
+    Of test facts only the number is looked at. `observed` is the share of the true facts that is known; where nothing tells,
+    nearly all of them.
     """
     parts, starts = list(answered), _starts(split.schema)
     if not parts:
@@ -196,11 +190,7 @@ def _curve(logits: Float64, right: Bool, weight: Float64, most: float) -> Float6
     The highest are of most interest, and the fewest: each point is of twice as many candidates as the one above it, and the
     first of as many that some of those count among them which stand for most.
 
-    Args:
-        logits: as they were said.
-        right: of which candidates.
-        weight: how many each stands for.
-        most: the highest share that can be right.
+    `weight` is how many candidates each stands for, and `most` the highest share that can be right.
     """
     order = np.argsort(-logits.ravel(), kind="stable")
     order = order[weight.ravel()[order] > 0]

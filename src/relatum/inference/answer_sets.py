@@ -168,13 +168,8 @@ def fit_answer_sets(
 ) -> AnswerSets | None:
     """Return what validation facts say about sets of answers; None without any.
 
-    Args:
-        calibration: what differences of scores weigh.
-        scorer_of: returns what scores the candidates of a relation, with known facts left out.
-        train: the facts that the model has learned.
-        valid: those that it has not.
-        advance: is called with how many facts are done.
-        most: validation facts that are looked at, at most.
+    `calibration` says what differences of scores weigh; `scorer_of` returns what scores the candidates of a relation, with
+    known facts left out. At most `most` facts are looked at, and `advance` is called with how many are done.
     """
     if not len(valid):
         return None
@@ -194,11 +189,7 @@ def held_out_conformities(
 ) -> Iterator[tuple[int, int, Float64]]:
     """Yield, by relation and position, how well the answers of held-out facts conform while they are not known themselves.
 
-    Args:
-        calibration: what differences of scores weigh.
-        scorer_of: returns what scores the candidates of a relation, with known facts left out.
-        known: the answers that are left out, those of the facts among them or not.
-        facts: the held-out facts.
+    Known answers are left out, those of the facts among them or not. Others are as `fit_answer_sets` has them.
     """
     for relation, schema in enumerate(facts.schema):
         columns = facts.table(schema.name).columns
@@ -228,11 +219,7 @@ def conformities(
 ) -> tuple[Ids, Float32, Float64]:
     """Return all candidates of a question, int32[arity, 1], that are not known, best first, with scores and conformities.
 
-    Args:
-        calibration: what differences of scores weigh.
-        scorer: of the relation; it leaves out what is known, or cannot be.
-        position: the open position.
-        question: the given entities.
+    The scorer is that of the relation, and leaves out what is known, or cannot be.
     """
     found, best = scorer.top(position, question, max(1, scorer.count(position)))
     entities, scores = found[0][found[0] >= 0], best[0][found[0] >= 0]

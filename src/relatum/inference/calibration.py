@@ -131,13 +131,8 @@ def draw_sample(
 
     Of a relation that has no such facts, there are negatives drawn from training facts, which give its scale.
 
-    Args:
-        model: the model.
-        tables: what `model.encode` gave.
-        facts: held-out facts, at least one.
-        known: what is not to be taken for a negative.
-        train: the training facts, which tell what a relation is known with.
-        seed: of what is drawn.
+    `tables` are what `model.encode` gave; nothing `known` is taken for a negative; `train` tells what a relation is known
+    with.
     """
     rng = np.random.default_rng(seed)
     parts = list(_sampled(model, tables, facts, known, train, rng))

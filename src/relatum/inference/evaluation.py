@@ -137,12 +137,8 @@ def breakdown(
 ) -> dict[str, Metrics]:
     """Return the metrics of each part of the questions, by name of the part, in order.
 
-    Args:
-        ranks: the questions.
-        key: one of `KEYS`, or of `DERIVATION_KEYS` if derivations are given, or `SIZE` if the training facts are.
-        schema: of the facts.
-        derivations: how relations were derived, by name; questions about others are left out.
-        train: the training facts, over the same schema.
+    The key is one of `KEYS`, or of `DERIVATION_KEYS` if derivations are given, by name: questions about other relations are
+    left out; or `SIZE` if the training facts are, over the same schema.
     """
     labels, order = _labels(ranks, key, schema, derivations or {}, train)
     chosen = ((label, labels == label) for label in order)

@@ -128,12 +128,13 @@ class NewFactCalibration:
     def from_json(cls, data: Mapping[str, Any], schema: Schema) -> NewFactCalibration:
         """Return the calibration for the relations of a schema from plain data; anything else is refused."""
         require_version(_PLACE, data, _VERSION, _TERMS)
-        each = {"weights": (len(_TERMS),), "offsets": (len(schema),), "unnamed": (len(schema),)}
-        found = numbers_of(_PLACE, data, {**each, **dict.fromkeys(_NUMBERS, ())})
+        count = (len(schema),)
+        shapes = {"weights": (len(_TERMS),), "offsets": count, "unnamed": count, **dict.fromkeys(_NUMBERS, ())}
+        found = numbers_of(_PLACE, data, shapes)
         valid, test = (float(found[name]) for name in _NUMBERS)
         shares = ((found["unnamed"] > 0) & (found["unnamed"] <= 1)).all() and valid > 0 and test >= 0 and valid + test < 1
         require(_PLACE, shares, "what is known of the truth, and what rules do not name, must be a share")
-        return cls(*(found[name] for name in each), valid, test)
+        return cls(found["weights"], found["offsets"], found["unnamed"], valid, test)
 
 
 class Candidates(NamedTuple):
@@ -179,11 +180,8 @@ def fit_new_fact_calibration(
 ) -> NewFactCalibration:
     """Return the chance that new facts are true, as candidates show it of which some are validation facts.
 
-    Args:
-        judged: the candidates, and what they are like as answers.
-        train: the training facts; relations that are alike in size and arity are taken to be alike.
-        answers: the calibration of answers.
-        unnamed: of the relations, the share of the true facts that rules do not name.
+    They are judged by what they are like as answers. Relations that are alike in size and arity in `train` are taken to be
+    alike. `unnamed` is the share of the true facts of each relation that rules do not name.
     """
     start = replace(NewFactCalibration.unfitted(train.schema, answers), unnamed=unnamed)
     if not any(one.right.any() for one, _ in judged):

@@ -33,12 +33,8 @@ def best_facts(
 ) -> tuple[Tensor, Tensor]:
     """Return the best facts, int64[arity, found], and their scores, best first, at most k.
 
-    Args:
-        scorer: what scores candidates, and leaves known facts out.
-        columns: int64[arity, 1], the given entities; an open position is ignored.
-        positions: the open positions, at least one.
-        k: how many facts.
-        beam: how many partial facts are kept at each step; None tries all facts.
+    The scorer leaves known facts out. `columns`, int64[arity, 1], has the given entities; what stands at the open positions
+    is ignored. A `beam` is how many partial facts are kept at each step; None tries all facts.
     """
     search = _Search(scorer, k)
     return search.exhaustive(columns, positions) if beam is None else search.by_beam(columns, positions, max(beam, k))

@@ -40,9 +40,8 @@ class CandidateSides:
 
     A side is packed when it is wanted for the second time: a single question is answered sooner without.
 
-    Args:
-        most: how many bytes they may take together; by default a sixteenth of what is free when the first one is packed, and
-            a gigabyte at most.
+    They take `most` bytes together; by default a sixteenth of what is free when the first one is packed, and a gigabyte at
+    most.
     """
 
     def __init__(self, most: int | None = None) -> None:
@@ -63,9 +62,7 @@ class CandidateSides:
     def side(self, key: Key, pack: Callable[[], CompactSide | None]) -> CompactSide | None:
         """Return the packed side of a position; None the first time, and where there is none.
 
-        Args:
-            key: relation and position.
-            pack: makes the side, or returns None where it cannot be packed.
+        `pack` makes the side, or returns None where it cannot be packed.
         """
         with self._lock:
             if key in self._kept:
@@ -133,16 +130,9 @@ def count_better(
 ) -> tuple[Int64, Int64]:
     """Return, for facts of one relation, how many entities at `position` score above the one there, and how many equal.
 
-    Args:
-        model: the model.
-        tables: what `model.encode` gave.
-        relation: the relation's id.
-        columns: int64[arity, n], the facts; the questions are what they are with `position` open.
-        position: the open position.
-        excluded: entities that are not counted, for each question.
-        candidates: the candidate side, if not that of all entities; what stands at `position` and what is excluded are
-            indices among the candidates.
-        bonus: what some candidates score beyond what the model says.
+    `excluded` are not counted; a `bonus` is what some candidates score beyond what the model says. `candidates` is the
+    candidate side, if not that of all entities: what stands at `position` and what is excluded are then indices among the
+    candidates.
     """
     combine = model.combine(tables)
     counts = np.empty((2, columns.shape[1]), np.int64)
@@ -189,14 +179,8 @@ def top(
 class CandidateScorer:
     """Scores and ranks the candidates of questions about one relation; keeps the candidate side of the last position.
 
-    Args:
-        model: the model.
-        tables: what `model.encode` gave.
-        relation: the relation's id.
-        known: the facts that are left out.
-        allowed: for each position the allowed entities, ascending; None allows all.
-        evidence: what is added to the model's scores.
-        sides: candidate sides that were kept from earlier questions about these very candidates.
+    `tables` are what `model.encode` gave. Known facts are left out; `allowed` has the entities of each position, ascending,
+    where None allows all; evidence is added to scores; `sides` were kept from earlier questions about these very candidates.
     """
 
     def __init__(
@@ -231,12 +215,8 @@ class CandidateScorer:
     ) -> tuple[Ids, Float32]:
         """Return the k best answers to each question and their scores, [n, k] both; -1 and minus infinity for none.
 
-        Args:
-            position: the open position.
-            questions: int32[arity, n], the questions.
-            k: how many answers.
-            tables: where the given entities are looked up, if not among those of the model.
-            known: whether known facts are left out.
+        Given entities are looked up in `tables`, by default those of the model; known facts are left out unless `known` is
+        false.
         """
         excluded: Excluded = (
             self._excluded(position, self.answers(position, questions)) if known else nothing_excluded(questions.shape[1])
@@ -273,11 +253,7 @@ class CandidateScorer:
     def answer_scores(self, position: int, questions: Ids, rows: Int64, entities: Ids) -> Float32:
         """Return the scores of answers at a position: what the model says, and evidence, which is read once a question.
 
-        Args:
-            position: the open position.
-            questions: int32[arity, n], the questions.
-            rows: which question each answer is to.
-            entities: the answers.
+        `rows` says which question, int32[arity, n], each of the entities is an answer to.
         """
         columns = torch.from_numpy(questions.astype(np.int64))[:, torch.from_numpy(rows)]
         columns[position] = torch.from_numpy(entities.astype(np.int64))

@@ -131,11 +131,8 @@ _CLEAR = 3.0  # nats beyond what the best of so many conditions gains by chance
 def with_conditions(view: View, columns: Ids, wanted: Bool, unwanted: Bool) -> Iterator[View]:
     """Yield the view with one condition, with two, ..., as long as the next one tells wanted rows from unwanted ones.
 
-    Args:
-        view: columns of a relation, without conditions.
-        columns: the relation's rows.
-        wanted: the rows that the conditions should keep.
-        unwanted: the rows that they should not; others do not matter.
+    The view has no conditions yet, which are to keep wanted rows of its relation and not unwanted ones; others do not
+    matter.
     """
     rows = np.flatnonzero(wanted | unwanted)
     while True:
@@ -219,11 +216,8 @@ class Store:
         Both shares can only fall as columns are added: so columns are chosen one after the other, and a choice is given up
         as soon as it has too little. It starts from the pairs that the target's first two columns make.
 
-        Args:
-            target: distinct tuples.
-            covered: the least share of the target's tuples that are found; or else
-            inside: the least share of the relation's rows whose tuples are the target's.
-            without: a relation that is left out.
+        A good part of the target is `covered`, and of a relation's rows `inside`. The target's tuples are distinct, and the
+        relation `without` is left out.
         """
         if not target.shape[1]:
             return
