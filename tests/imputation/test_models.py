@@ -98,7 +98,7 @@ def test_an_embedding_weighs_by_what_it_knows_of_validation_cells() -> None:
     rows = hidden_rows(store, "Coin")
     right = {}
     for name, scores in (("good", good), ("bad", bad), ("none", None)):
-        models = fit_columns(store, columns=[("Order", "Coin")], scores=scores)  # type: ignore[arg-type]
+        models = weigh_embedding(fit_columns(store, columns=[("Order", "Coin")]), scores)  # type: ignore[arg-type]
         found = models.answer("Order", "Coin", rows, scores=scores)  # type: ignore[arg-type]
         right[name] = (found.best == table.column("Coin")[rows]).mean()
         np.testing.assert_allclose(found.probabilities.sum(1) + found.others, 1)

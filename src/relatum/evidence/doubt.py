@@ -69,11 +69,8 @@ class Mixture:
     def fitted(cls, own: Int64, total: Int64, values: int, new: int) -> Self:
         """Return the mixture that makes what facts have most likely.
 
-        Args:
-            own: how many facts name what each fact has, [rules + 1, n], itself left out; the last row is by frequency.
-            total: how many facts name anything that is no known answer, likewise.
-            values: how many different values the column has.
-            new: how many of all facts have a value that no other one has.
+        The counts, [rules + 1, n], are of facts that name what each fact has, itself left out, and of those that name
+        anything that is no known answer; the last row is by frequency. For `values` and `new` see the class.
         """
         begun = cls(values, new, np.ones((len(own) + 2, _SIZES)))
         shares, size, there = begun._shares(own, total)
@@ -203,7 +200,8 @@ def judge(
     for relation in relations:
         facts, part = _facts(evidence.facts, held_out, relation)
         if facts.shape[1]:
-            judged.append(_judged(model, tables, evidence, relation, facts, part, known, advance))
+            scorer = CandidateScorer(model, tables, relation, known, [np.unique(column) for column in facts])
+            judged.append(_judged(scorer, evidence, known, facts, part, advance))
     return _weighed(judged)
 
 
@@ -295,23 +293,16 @@ def _facts(train: Hypergraph, held_out: Sequence[Hypergraph], relation: int) -> 
 
 
 def _judged(
-    model: Model,
-    tables: Parameters,
-    evidence: Evidence,
-    relation: int,
-    facts: Ids,
-    part: Int64,
-    known: KnownAnswers,
-    advance: Callable[[int], None],
+    scorer: CandidateScorer, evidence: Evidence, known: KnownAnswers, facts: Ids, part: Int64, advance: Callable[[int], None]
 ) -> JudgedRelation:
-    count, trained = facts.shape[1], part == 0
-    values = [np.unique(column) for column in facts]
-    scorer = CandidateScorer(model, tables, relation, known, values)
-    own = score(model, tables, torch.full((count,), relation), torch.from_numpy(facts.astype(np.int64))).numpy(force=True)
+    """Return how doubtful facts are; candidates are what stands at each position."""
+    count, trained, relation = facts.shape[1], part == 0, scorer.relation
+    relations, columns = torch.full((count,), relation), torch.from_numpy(facts.astype(np.int64))
+    own = score(scorer.model, scorer.tables, relations, columns).numpy(force=True)
     likely, margins, rivals, mixtures = np.empty(facts.shape), np.zeros(facts.shape), np.empty_like(facts), []
     for position in range(len(facts)):
         column = _Column(evidence, known, relation, position)
-        mixtures.append(column.mixture(facts, trained, len(values[position])))
+        mixtures.append(column.mixture(facts, trained, scorer.count(position)))
         for start in range(0, count, _FITTED):
             some = slice(start, min(start + _FITTED, count))
             likely[position, some] = mixtures[-1].likelihood(*column.counts(facts[:, some], trained[some]))
@@ -321,7 +312,7 @@ def _judged(
             advance(some.stop - start)
         for each in (trained, ~trained):  # a fact that was not trained on is not expected to stand out as much
             margins[position, each] = _below_usual(margins[position, each])
-    sizes = np.array([len(each) for each in values])
+    sizes = np.array([scorer.count(position) for position in range(len(facts))])
     by_evidence = -np.log(likely) - np.log(sizes)[:, None]
     return JudgedRelation(relation, facts, part, by_evidence, margins, rivals, tuple(mixtures))
 

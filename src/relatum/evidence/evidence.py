@@ -132,17 +132,11 @@ class Evidence:
         Where a position never has the entity of another one, what the others hold is among it too: a club does not play
         against itself.
         """
-        rows, entities, *strengths = fire(
-            self._program(relation, position),
-            self.store.pool.arrays,
-            questions,
-            len(self.facts.entities),
-            _TOGETHER,
-            WIDEST,
-            self._scratches,
-        )
+        program, size = self._program(relation, position), len(self.facts.entities)
+        found_by_rules = fire(program, self.store.pool.arrays, questions, size, _TOGETHER, WIDEST, self._scratches)
+        rows, entities, *strengths = found_by_rules
         found = Fired(rows, entities, *strengths, *np.zeros((2, len(rows)), np.float32))
-        apart, size = self.store.never_equal(relation, position), len(self.facts.entities)
+        apart = self.store.never_equal(relation, position)
         if (neighbours := self.neighbours.get((relation, position))) is not None:
             found = found.with_neighbours(*neighbours.named(questions), size)
         given = questions[apart]

@@ -18,14 +18,15 @@ from relatum.imputation.features import (
     Candidates,
     Prior,
     candidates_of,
-    context_features,
+    context_counts,
     log_ratio,
     repeat_features,
     same_features,
     shared_features,
+    smoothed,
     without_taken,
 )
-from relatum.imputation.neighbours import KeyOrder, Neighbours
+from relatum.imputation.neighbours import NAMED, KeyOrder, Neighbours
 from relatum.imputation.paths import Path
 
 REPEATS = 2  # columns of the row that are looked at for whether values come with the same there again
@@ -177,7 +178,7 @@ class BoundColumn:
         extra, similar = [around, *copied], None
         if self.vectors is not None and self.neighbours is not None:
             similar = self.neighbours.of(cells)
-            extra.append(self.neighbours.named(similar[0]))
+            extra.append(similar[0][:, :NAMED])
         candidates = candidates_of(self.prior, self.counted, codes, own, np.concatenate(extra, 1))
         for key in self._taken:
             candidates = without_taken(candidates, key, key.of(cells, rows)[:, 0])
@@ -185,7 +186,7 @@ class BoundColumn:
         columns = []
         for one, x in zip(self.counted, codes, strict=True):
             base = candidates.share if one.context.parent is None else beside[one.context.parent].share
-            beside.append(context_features(one, x, candidates, base))
+            beside.append(smoothed(context_counts(one, x, candidates), one.context.strength, base))
             columns.append(log_ratio(beside[-1].share, base))
         alone = [each.share for each, one in zip(beside, self.counted, strict=True) if one.context.parent is None]
         rest = np.zeros_like(candidates.share)

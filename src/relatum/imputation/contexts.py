@@ -163,27 +163,15 @@ class TableView:
     def take_paths(self, other: TableView, column: str) -> None:
         """Take over where paths lead from a view of the same rows but for one column, as far as that plays no part."""
         for path, found in other._paths.items():
-            passed, at = {path.column} if not path.references else set(), self.table
-            tables = []
-            for index in path.references:
-                reference = self.store[at].schema.references[index]
-                passed |= set(reference.columns) if at == self.table else set()
-                at = reference.table
-                tables.append(at)
-            if path.back is None and column not in passed and self.table not in tables:
+            steps = path.steps(self.store, self.table)
+            passed = steps[0][1].columns if steps else (path.column,)
+            if path.back is None and column not in passed and all(one.table != self.table for _, one in steps):
                 self._paths[path] = found
-
-    def end_of(self, path: Path) -> str:
-        """Return the table that a path ends in."""
-        at = self.table if path.back is None else path.back[0]
-        for index in path.references:
-            at = self.store[at].schema.references[index].table
-        return at
 
     def ranks(self, path: Path) -> Int64 | None:
         """Return the rank of each number of a path, if its values have an order and are not names of rows."""
         if path not in self._orders:
-            schema = self.store[self.end_of(path)].schema
+            schema = self.store[path.end(self.store, self.table)].schema
             single = [one.columns for one in schema.references if len(one.columns) == 1]
             # Of a key of several columns each may be a year or a count: these alone name no row.
             names = [*single, *(key for key in schema.keys if len(key) == 1)]

@@ -99,10 +99,6 @@ class Neighbours:
             found[rows] = np.where(similar > 0, self._values[best], -1)
         return found, weights
 
-    def named(self, found: Int64) -> Int64:
-        """Return the values of the nearest rows, which are candidates."""
-        return found[:, :NAMED]
-
     @staticmethod
     def share(found: Int64, weights: Float64, candidates: Candidates, strength: float) -> Float64:
         """Return P(v | neighbours) of candidates and of all others, [m, c + 1], smoothed towards the prior share."""

@@ -36,12 +36,21 @@ class Path:
         """Return the path as people read it: `AlbumId > Album.ArtistId`, `PlaylistTrack.PlaylistId`."""
         if self.back is not None:
             return f"{self.back[0]}.{self.column}"
-        steps, at = [], table
+        steps = self.steps(store, table)
+        columns = [("" if at == table else f"{at}.") + ", ".join(reference.columns) for at, reference in steps]
+        return " > ".join([*columns, f"{self.end(store, table)}.{self.column}" if steps else self.column])
+
+    def steps(self, store: RowStore, table: str) -> list[tuple[str, TableReference]]:
+        """Return the references that are followed from a table, and the table that each is of."""
+        found: list[tuple[str, TableReference]] = []
         for index in self.references:
-            reference = store[at].schema.references[index]
-            steps.append(", ".join(reference.columns) if at == table else f"{at}.{', '.join(reference.columns)}")
-            at = reference.table
-        return " > ".join([*steps, self.column if at == table and not steps else f"{at}.{self.column}"])
+            at = found[-1][1].table if found else table
+            found.append((at, store[at].schema.references[index]))
+        return found
+
+    def end(self, store: RowStore, table: str) -> str:
+        """Return the table that the path ends in."""
+        return self.steps(store, table)[-1][1].table if self.references else table if self.back is None else self.back[0]
 
     def check(self, store: RowStore, table: str) -> None:
         """Refuse a path that leads nowhere from a table of a store."""
@@ -175,10 +184,8 @@ class PathReader:
         if not path.references:
             return _clean(cells[schema.index(path.column)])[:, None]
         at, found, here = table, None, cells
-        for index in path.references:
-            reference = self.store[at].schema.references[index]
-            found = self._rows(at, reference, here)
-            at = reference.table
+        for start, reference in path.steps(self.store, table):
+            found, at = self._rows(start, reference, here), reference.table
             if at == table and rows is not None:
                 found = np.where(found == rows, -1, found)
             here = np.where(found >= 0, self.seen(at)[:, found], np.int32(EMPTY))
@@ -186,13 +193,7 @@ class PathReader:
 
     def leads_somewhere(self, path: Path, table: str) -> bool:
         """Return whether every reference that a path follows points to single rows."""
-        at = table
-        for index in path.references:
-            reference = self.store[at].schema.references[index]
-            if not self._key(reference.table, reference.targets)[2]:
-                return False
-            at = reference.table
-        return True
+        return all(self._key(one.table, one.targets)[2] for _, one in path.steps(self.store, table))
 
     def _key(self, table: str, columns: tuple[str, ...]) -> tuple[Codes, Int64, bool]:
         """Return the codes of the values of some columns, the first row of each, and if nearly all have one row."""

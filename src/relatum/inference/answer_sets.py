@@ -146,15 +146,9 @@ def limit_of(coverage: float, probabilities: Float64) -> Limit:
     if found is None:
         raise _too_few(len(probabilities), coverage, "cells of this column")
     if not found.least > 0:
-        share = float(np.mean(probabilities > 0))
-        raise DataError(
-            "coverage-out-of-reach",
-            (
-                f"coverage {coverage:g} is out of reach: of {len(probabilities):,} validation cells of this "
-                f"column only {100 * share:.3g} % hold a value that can be answered"
-            ),
-            remedy="take less",
-        )
+        of_cells = f"of {len(probabilities):,} validation cells of this column only {100 * np.mean(probabilities > 0):.3g} %"
+        reason = f"coverage {coverage:g} is out of reach: {of_cells} hold a value that can be answered"
+        raise DataError("coverage-out-of-reach", reason, remedy="take less")
     return found
 
 

@@ -217,13 +217,8 @@ def best_new_facts(
     First every question gets a few answers. Only one whose last answer could still be among the best is answered again
     with more, and there are few of these: each has as many answers among the best already.
 
-    Args:
-        scorer: what scores candidates, and leaves known facts out.
-        questions: the questions.
-        most: how many facts are wanted.
-        answers: how many answers to a question count; by default as many as there are.
-        least: the score that a fact has at least.
-        advance: called with how many questions are done.
+    So many `answers` to a question count, by default as many as there are, and a fact has a score of `least` at least.
+    `advance` is called with how many questions are done.
     """
     model = scorer.model
     limit = min(most if answers is None else answers, model.num_entities)

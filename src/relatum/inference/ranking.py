@@ -173,14 +173,9 @@ def rank(
 ) -> Ranks:
     """Return how every position of every fact ranks among all entities.
 
-    Args:
-        model: the model.
-        parameters: its parameters.
-        facts: the held-out facts; repeated facts count as often as they occur.
-        known: answers that do not count as better, other than the right one; None ranks raw.
-        train: the training facts, to tell which questions hold an entity that was never seen.
-        evidence: what is added to the model's scores.
-        scorer: counts better candidates, if not by these parameters.
+    Repeated facts count as often as they occur. Known answers do not count as better, other than the right one; None ranks
+    raw. `train` tells which questions hold an entity that was never seen, `evidence` is added to scores, and a `scorer`
+    counts better candidates, if not by these parameters.
     """
     counting = WholeScorer(model, parameters) if scorer is None else scorer
 
@@ -222,11 +217,7 @@ def ranks_by(
 def mrr_interval(ranks: Ranks, share: float = 0.95, resamples: int = 1000, seed: int = 0) -> tuple[float, float]:
     """Return the bounds that hold `share` of the MRRs of resampled facts; the questions of one fact stay together.
 
-    Args:
-        ranks: the questions; at least one.
-        share: how much of the resamples lies between the bounds.
-        resamples: how many times as many facts are drawn, with replacement.
-        seed: of the drawing.
+    There is at least one question; `resamples` is how many times as many facts are drawn, with replacement.
     """
     _, fact = np.unique(ranks.fact, return_inverse=True)
     gains = np.bincount(fact, 1 / ranks.realistic)

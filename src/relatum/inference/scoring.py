@@ -390,10 +390,5 @@ def naming(relation: RelationSchema) -> Iterator[None]:
 
 
 def _not_finite(relation: RelationSchema) -> NumericError:
-    return NumericError(
-        "not-finite",
-        (
-            f"a score of relation {relation.name!r} is not a finite number: the parameters have grown too "
-            "large, or hold a NaN"
-        ),
-    )
+    why = "the parameters have grown too large, or hold a NaN"
+    return NumericError("not-finite", f"a score of relation {relation.name!r} is not a finite number: {why}")
