@@ -9,7 +9,6 @@ TESTS: dict[str, tuple[str, ...]] = {
     for file, tests in {
         "inference/ranking": (
             "inference/test_ranking_metrics",
-            "inference/test_ranking_interval",
             "inference/test_ranking_scorers",
             "inference/test_ranking",
         ),

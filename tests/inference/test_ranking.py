@@ -1,4 +1,4 @@
-"""Ranking equals a plain count over all entities, question by question; breakdowns add up to the whole."""
+"""Ranking equals a plain count over all entities, question by question."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import pytest
 import torch
 
 from relatum import Hypergraph, KnownAnswers
-from relatum.inference.evaluation import KEYS, breakdown, macro_mrr
-from relatum.inference.ranking import Metrics, rank
+from relatum.inference.ranking import rank
 from relatum.models.base import Parameters
 from support.made_models import Case, made_case
 from support.mistakes import mistake
@@ -111,14 +110,6 @@ def test_repeated_facts_are_asked_about_as_often_as_they_are_there() -> None:
     assert sorted(ranks.position[ranks.fact == 3].tolist()) == [0, 1, 2]
 
 
-def test_a_filter_makes_no_rank_worse_and_some_better() -> None:
-    case, parameters, train, held = made()
-    raw = rank(case.model, parameters, held, None)
-    filtered = rank(case.model, parameters, held, KnownAnswers(train, held))
-    assert np.all(filtered.pessimistic <= raw.pessimistic)
-    assert np.any(filtered.realistic < raw.realistic)
-
-
 def test_a_fact_that_is_among_the_known_ones_still_counts_against_the_rest_only() -> None:
     graph = Hypergraph.of([("is", "a"), ("is", "b"), ("r", "c", "d")])
     case = made_case("m-distmult", graph)
@@ -140,22 +131,6 @@ def test_a_nan_is_an_error_that_names_the_relation(name: str) -> None:
         rank(case.model, parameters, only, KnownAnswers(train))
 
 
-def test_ranking_leaves_the_parameters_alone() -> None:
-    case, parameters, train, held = made("reale")
-    before = {key: tensor.clone() for key, tensor in parameters.items()}
-    rank(case.model, parameters, held, KnownAnswers(train, held), train)
-    assert all(torch.equal(parameters[key], tensor) for key, tensor in before.items())
-
-
-def test_no_facts_give_no_questions() -> None:
-    case, parameters, train, held = made()
-    nothing = restrict(held, [])
-    ranks = rank(case.model, parameters, nothing, KnownAnswers(train), train)
-    assert len(ranks) == 0
-    assert breakdown(ranks, "arity", train.schema) == {}
-    assert macro_mrr({}) == 0.0
-
-
 def test_unseen_marks_all_questions_of_a_fact_with_an_entity_that_training_never_saw() -> None:
     graph = Hypergraph.of([("r", "a", "b"), ("r", "b", "a"), ("r", "a", "new"), ("is", "new"), ("is", "a")])
     train = restrict(graph, [("r", "a", "b")])
@@ -167,48 +142,3 @@ def test_unseen_marks_all_questions_of_a_fact_with_an_entity_that_training_never
     assert sorted(asked) == sorted(facts)
     assert ranks.unseen.tolist() == ["new" in fact for fact in asked]
     assert not rank(case.model, case.parameters(), graph, None).unseen.any()
-
-
-@pytest.mark.parametrize("key", KEYS)
-def test_a_breakdown_adds_up_to_the_whole(key: str) -> None:
-    case, parameters, train, held = made()
-    ranks = rank(case.model, parameters, held, KnownAnswers(train, held), train)
-    whole, parts = Metrics.of(ranks), breakdown(ranks, key, held.schema)
-    assert sum(part.questions for part in parts.values()) == whole.questions
-    assert sum(part.ties for part in parts.values()) == whole.ties
-    for value in ("mrr", "mean_rank", "mrr_optimistic", "mrr_pessimistic"):
-        total = sum(part.questions * getattr(part, value) for part in parts.values())
-        assert total / whole.questions == pytest.approx(getattr(whole, value))
-    for k, share in whole.hits.items():
-        assert sum(part.questions * part.hits[k] for part in parts.values()) / whole.questions == pytest.approx(share)
-
-
-def test_the_parts_of_a_breakdown_are_named_and_in_order() -> None:
-    graph = Hypergraph.of([("sold", "a", "b", "c"), ("buyer", "a", "c"), ("is", "a"), ("is", "new")])
-    case = made_case("m-distmult", graph)
-    train = restrict(graph, [fact for fact in graph if fact[1] != "new"])
-    ranks = rank(case.model, case.parameters(), graph, None, train)
-    sizes = {key: {name: part.questions for name, part in breakdown(ranks, key, graph.schema).items()} for key in KEYS}
-    assert sizes == {
-        "arity": {"1": 2, "2": 2, "3": 3},
-        "position": {"0": 4, "1": 2, "2": 1},
-        "relation": {"buyer": 2, "is": 2, "sold": 3},
-        "seen": {"unseen": 1, "seen": 6},
-    }
-    assert [list(breakdown(ranks, key, graph.schema)) for key in KEYS[:3]] == [list(sizes[key]) for key in KEYS[:3]]
-
-
-def test_the_macro_average_counts_each_part_once() -> None:
-    case, parameters, train, held = made()
-    parts = breakdown(rank(case.model, parameters, held, KnownAnswers(train, held)), "relation", held.schema)
-    assert len(parts) > 1
-    assert macro_mrr(parts) == pytest.approx(sum(part.mrr for part in parts.values()) / len(parts))
-
-
-def test_an_unknown_key_is_refused_with_the_nearest() -> None:
-    case, parameters, _, held = made()
-    ranks = rank(case.model, parameters, held, None)
-    with mistake("unknown-name"):
-        breakdown(ranks, "relations", held.schema)
-    with mistake("unknown-name"):
-        breakdown(ranks, "unseen_flag", held.schema)
