@@ -1,4 +1,4 @@
-"""The obvious ways, beside the same written as loops."""
+"""The obvious ways, beside the same written as loops, and figures about filled cells."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from relatum.data.row_store import RowStore
-from relatum.imputation.baselines import BASELINES, baseline_answers
+from relatum.imputation.baselines import BASELINES, accuracy, baseline_answers, calibration_error, macro_f1
 from support.row_stores import store_of
 
 ROWS = 120
@@ -81,3 +81,22 @@ def test_blocks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_column_without_values_has_no_answer() -> None:
     store = store_of({"T": {"A": ["1", "2"], "B": [None, None]}})
     assert all((answers == -1).all() for answers in baseline_answers(store, "T", "B", np.arange(2)).values())
+
+
+def test_accuracy_and_macro_f1_of_a_case_worked_out_by_hand() -> None:
+    truth, predicted = np.array([1, 1, 1, 2, 3]), np.array([1, 1, 2, 2, 9])
+    assert accuracy(predicted, truth) == 0.6
+    # 1: precision 1, recall 2/3; 2: precision 1/2, recall 1; 3: never found
+    assert macro_f1(predicted, truth) == pytest.approx((0.8 + 2 / 3 + 0) / 3)
+    assert macro_f1(truth, truth) == 1
+
+
+def test_calibration_error_is_the_mean_miss() -> None:
+    assert calibration_error(np.array([0.95, 0.95, 0.05, 0.05]), np.array([1, 1, 0, 0])) == pytest.approx(0.05)
+    assert calibration_error(np.full(10, 0.7), np.array([1] * 7 + [0] * 3)) == pytest.approx(0)
+    assert calibration_error(np.array([1.0]), np.array([0])) == 1
+
+
+def test_without_cells_there_is_no_figure() -> None:
+    none = np.zeros(0, np.int64)
+    assert all(math.isnan(one) for one in (accuracy(none, none), macro_f1(none, none), calibration_error(np.zeros(0), none)))

@@ -160,6 +160,7 @@ def _supports(
                 text = context.text(view.store, view.table)
                 named.append(Support("context", text, has, float(shares[row, index]), float(support[row, index]), gain))
             else:
-                named.append(Support(*kinds[index - count], (int(answers[row]),), 1.0, 1.0, gain))
+                kind, text = kinds[index - count]
+                named.append(Support(kind, text, (int(answers[row]),), 1.0, 1.0, gain))
         found.append(tuple(named))
     return tuple(found)
