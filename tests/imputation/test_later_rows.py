@@ -90,10 +90,3 @@ def test_the_column_of_times_is_a_date_or_rises_with_the_rows_or_is_the_key() ->
     dated = RowStore(dated.names, {"T": replace(dated["T"], schema=replace(schema, columns=columns))})
     assert time_column(dated, "T") == "d"
     assert time_column(replace(dated, options={"time": "T.n"}), "T") == "n"
-
-
-def test_it_is_kept_as_plain_data() -> None:
-    store = roster(120)
-    models = weighed(store)
-    again = ColumnModels.from_json(models.to_json(), store)
-    assert again.models["T", "crew"].later == models.models["T", "crew"].later is not None
