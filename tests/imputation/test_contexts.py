@@ -27,17 +27,11 @@ def test_contexts_of_two_paths_count_together() -> None:
     expected = Counter((a, b, c) for a, b, c in zip(city, way, coin, strict=True) if min(a, b, c) >= 0)
     rows = np.arange(len(city))
     x = pair.of(view.cells, rows)[:, 0]
+    np.testing.assert_array_equal(pair.of(view.cells, None)[:, 0], x)
     for row in range(0, len(city), 7):
         for number, one in enumerate(values.ids.tolist()):
             found = pair.counts.of(x[row : row + 1], np.array([number]))
             assert found == expected[city[row], way[row], one]
-
-
-def test_rows_by_cells_have_the_same_numbers() -> None:
-    view = TableView(PathReader(shop(), 0), "Order")
-    pair = Counted(view, PAIR, ColumnValues(view, "Coin"))
-    rows = np.arange(100)
-    np.testing.assert_array_equal(pair.of(view.cells[:, rows], rows), pair.of(view.cells[:, rows], None))
 
 
 def test_what_is_let_go_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -21,17 +20,6 @@ def test_columns_that_name_rows_or_are_parts_of_dates_are_not_filled() -> None:
         {"T": {"Id": ["1"], "Date": ["x"], "Date.year": ["2000"]}}, keys={"T": [("Id",)]}, parts_of={"Date.year": "Date"}
     )
     assert columns_to_fill(store, "T") == ["Date"]
-
-
-def test_models_read_again_answer_alike() -> None:
-    store = shop()
-    models = fit_columns(store)
-    again = ColumnModels.from_json(json.loads(json.dumps(models.to_json())), store)
-    rows = np.arange(400)
-    for column in ("Country", "Payment"):
-        first, second = models.answer("Order", column, rows), again.answer("Order", column, rows)
-        np.testing.assert_array_equal(first.ids, second.ids)
-        np.testing.assert_array_equal(first.probabilities, second.probabilities)
 
 
 def test_new_rows_are_answered_by_their_cells() -> None:

@@ -19,34 +19,19 @@ from support.row_stores import store_of
 ROWS, CLASSES = 300, 6
 
 
-def text_vectors(texts: list[str]) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
-    """Return vectors of texts: words weighed by how rare they are, in the directions in which they vary most."""
-    words = sorted({word for text in texts for word in text.split()})
-    counts = np.array([[text.split().count(word) for word in words] for text in texts], np.float64)
-    rare = np.log(len(texts) / (counts > 0).sum(0))
-    left, sizes, _ = np.linalg.svd(counts * rare, full_matrices=False)
-    found: np.ndarray[tuple[int, int], np.dtype[np.float32]] = (left * sizes)[:, :16].astype(np.float32)
-    return found
-
-
 @pytest.fixture(scope="module")
 def stores() -> tuple[RowStore, RowStore]:
-    """Return schools whose names hint at their states, without vectors of the names and with them."""
+    """Return schools with vectors that hint at their states, without these vectors and with them."""
     rng = np.random.default_rng(4)
     states = rng.integers(0, CLASSES, ROWS)
-    texts = [
-        f"college w{state * 5 + rng.integers(5)} of n{rng.integers(40)} w{state * 5 + rng.integers(5)}" for state in states
-    ]
     columns = {
         "id": [f"k{n:03}" for n in range(ROWS)],
         "state": [f"s{state}" if n % 9 else None for n, state in enumerate(states)],
         "size": [f"z{n}" for n in rng.integers(0, 4, ROWS)],
-        "truth": [f"t{state}" for state in states],
     }
-    plain = store_of(
-        {"schools": {name: values for name, values in columns.items() if name != "truth"}}, keys={"schools": [("id",)]}
-    )
-    vectors = Vectors.of(plain["schools"].column("id"), text_vectors(texts))
+    plain = store_of({"schools": columns}, keys={"schools": [("id",)]})
+    hints = rng.normal(size=(CLASSES, 16))[states] + 0.6 * rng.normal(size=(ROWS, 16))
+    vectors = Vectors.of(plain["schools"].column("id"), hints.astype(np.float32))
     return plain, replace(plain, vectors={"schools": vectors})
 
 

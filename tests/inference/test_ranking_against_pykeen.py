@@ -65,15 +65,10 @@ def made_triples() -> Split:
 @pytest.mark.parametrize(("spread", "tied"), [(10.0, 0.0), (0.5, 0.1)])
 def test_ranks_of_made_triples_equal_those_of_pykeen(spread: float, tied: float, pykeen: Any) -> None:
     split = made_triples()
-    check_against(pykeen, split, split.test, spread, tied)
-
-
-def check_against(pykeen: Any, split: Split, asked: Hypergraph, spread: float, tied: float) -> None:
-    """Rank the same questions by the same scores here and there."""
     parameters = drawn_parameters(split.test, spread)
     kind = MODELS["m-distmult"]
     model = kind(split.train, kind.settings_type(dim=DIM))
-    ranks = rank(model, parameters, asked, KnownAnswers(*split.parts.values()))
+    ranks = rank(model, parameters, split.test, KnownAnswers(*split.parts.values()))
 
     factory = pykeen.triples.CoreTriplesFactory.create(
         triples(split.train), num_entities=len(split.train.entities), num_relations=len(split.train.schema)
@@ -84,7 +79,7 @@ def check_against(pykeen: Any, split: Split, asked: Hypergraph, spread: float, t
             table.copy_(mine)
     evaluator = pykeen.evaluation.RankBasedEvaluator(clear_on_finalize=False)
     filtered = [triples(part) for part in split.parts.values()]
-    found = evaluator.evaluate(peer, triples(asked), batch_size=16, use_tqdm=False, additional_filter_triples=filtered)
+    found = evaluator.evaluate(peer, triples(split.test), batch_size=16, use_tqdm=False, additional_filter_triples=filtered)
 
     for rule in ("optimistic", "realistic", "pessimistic"):
         places = getattr(ranks, rule)
