@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from relatum import Hypergraph, KnownAnswers, Run, fit
+from relatum import Hypergraph, Run, fit
 from relatum.evidence.doubt import Doubts, Mixture, expected, judge
 from relatum.evidence.evidence import Evidence
 from relatum.evidence.mining import mine
@@ -96,13 +96,10 @@ def test_known_other_answers_are_no_rivals() -> None:
     assert doubts.most_doubtful(5) == []
 
 
-def test_nothing_to_judge_is_no_doubt(store: Run) -> None:
-    assert judge(store.model, store.tables, store.rules_of_facts, [], KnownAnswers(GRAPH), []).most_doubtful(3) == []
-
-
 def test_the_same_facts_are_doubted_the_same(store: Run, judged: Doubts) -> None:
     again = judge(store.model, store.tables, Evidence(GRAPH, mine(GRAPH)), [], store.known, [0])
     assert np.array_equal(again.relations[0].doubt, judged.relations[0].doubt)
+    assert judge(store.model, store.tables, store.rules_of_facts, [], store.known, []).most_doubtful(3) == []
 
 
 def counts_of(rng: np.random.Generator, facts: int, right: float) -> tuple[np.ndarray, np.ndarray]:

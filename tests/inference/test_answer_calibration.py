@@ -9,11 +9,12 @@ import pytest
 import torch
 
 from relatum import Hypergraph, Split
-from relatum.arrays import Bool, Float64, Int64
+from relatum.arrays import Bool
 from relatum.inference import answer_calibration
 from relatum.inference.answer_calibration import AnswerCalibration, fit_answer_calibration
 from relatum.inference.answer_sample import RIVALS, Answered, Rivals
 from relatum.inference.calibration import Reliability
+from support.made_answers import rivals_with
 from support.made_models import made_graph
 from support.mistakes import mistake
 
@@ -22,16 +23,10 @@ EMPTY = GRAPH.__class__(GRAPH.entities, GRAPH.schema, [])
 SPLIT = Split(GRAPH, GRAPH, GRAPH)
 
 
-def rivals(scores: Float64, known: Int64 | int = 1) -> Rivals:
-    best = -np.sort(-scores, axis=1)
-    entities = np.tile(np.arange(RIVALS, dtype=np.int32), (len(scores), 1))
-    return Rivals(best, entities, np.broadcast_to(known, len(scores)).astype(np.int64))
-
-
 def answered(count: int, share: float, known: int, seed: int) -> tuple[Answered, Bool]:
     """Return questions whose answer, which is drawn by a softmax, is a validation fact so often; and which it is."""
     rng = np.random.default_rng(seed)
-    found = rivals(3 * rng.normal(size=(count, RIVALS)), known)
+    found = rivals_with(3 * rng.normal(size=(count, RIVALS)), known)
     chances = np.exp(found.scores) / np.exp(found.scores).sum(1, keepdims=True)
     drawn = (chances.cumsum(1) > rng.random((count, 1))).argmax(1)
     truth = np.arange(RIVALS) == drawn[:, None]
@@ -81,7 +76,7 @@ def test_where_nothing_is_missing_a_new_answer_is_unlikely() -> None:
 
 def test_a_higher_score_is_always_more_likely() -> None:
     calibration = fitted(answered(500, 0.5, 1, seed=0)[0])
-    found = rivals(np.linspace(-3, 3, RIVALS)[None])
+    found = rivals_with(np.linspace(-3, 3, RIVALS)[None])
     scores = np.linspace(-30, 30, 400)[None]
     for known in (0, 1, 50):
         said = calibration.new(0, 0, scores, found._replace(known=np.array([known])), np.zeros((1, 400), np.bool_))

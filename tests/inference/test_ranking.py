@@ -105,26 +105,6 @@ def made(name: str = "m-distmult") -> tuple[Case, Parameters, Hypergraph, Hyperg
     return drawn_case(name, np.random.default_rng(3))
 
 
-def test_repeated_facts_are_asked_about_as_often_as_they_are_there() -> None:
-    graph = Hypergraph.of([("sold", "a", "b", "c")] * 3 + [("is", "a"), ("is", "d"), ("is", "d")])
-    case = made_case("m-distmult", graph)
-    ranks = rank(case.model, case.parameters(), graph, KnownAnswers(graph))
-    assert len(ranks) == 3 * 3 + 3
-    assert np.bincount(ranks.fact).tolist() == [1, 1, 1, 3, 3, 3]  # a question for each position of each fact
-    assert sorted(ranks.position[ranks.fact == 3].tolist()) == [0, 1, 2]
-
-
-def test_a_fact_that_is_among_the_known_ones_still_counts_against_the_rest_only() -> None:
-    graph = Hypergraph.of([("is", "a"), ("is", "b"), ("r", "c", "d")])
-    case = made_case("m-distmult", graph)
-    parameters = case.parameters()
-    parameters["entities"][:] = 1.0  # all tie
-    ranks = rank(case.model, parameters, graph, KnownAnswers(graph))
-    assert ranks.better.tolist() == [0] * 4
-    assert ranks.equal.tolist() == [2, 2, 3, 3]
-    assert rank(case.model, parameters, graph, None).equal.tolist() == [3, 3, 3, 3]
-
-
 @pytest.mark.parametrize("name", ["reale", "m-distmult", "nalp", "neuinfer", "hinge"])
 def test_a_nan_is_an_error_that_names_the_relation(name: str) -> None:
     case, parameters, train, held = made(name)

@@ -85,7 +85,7 @@ class Calibration:
         lines = numbers_of(_PLACE, data, {"slope": (relations,), "offset": (relations,)})
         require(_PLACE, (lines["slope"] >= 0).all(), "a slope is negative, so that a higher score would be less probable")
         curve = rising_lists(_PLACE, " and ".join(_CURVE), [data.get(name) for name in _CURVE], 2)
-        require(_PLACE, curve.size, f"{_CURVE[0]}: there must be points that never fall")
+        require(_PLACE, curve.size, "there must be points that never fall")
         return cls(lines["slope"], lines["offset"], *curve)
 
 
