@@ -113,13 +113,9 @@ class Evaluation:
 
     @property
     def _table(self) -> Records[PartMetrics]:
-        title = f"{self.part} facts, {'raw' if self.raw else 'filtered'}; 95 % interval of MRR {self._bounds}"
-        return Records([PartMetrics("facts", "all", self.metrics)], {"facts": str, **_COLUMNS}, title)
-
-    @property
-    def _bounds(self) -> str:
         low, high = self.interval
-        return f"{low:.4f} to {high:.4f}"
+        title = f"{self.part} facts, {'raw' if self.raw else 'filtered'}; 95 % interval of MRR {low:.4f} to {high:.4f}"
+        return Records([PartMetrics("facts", "all", self.metrics)], {"facts": str, **_COLUMNS}, title)
 
     def __repr__(self) -> str:
         return repr(self._table)
