@@ -118,6 +118,7 @@ def test_a_rule_that_is_right_is_believed_and_one_that_is_not_is_not() -> None:
     supported, unsupported = mixture.likelihood(np.array([[3, 0], [0, 0], [5, 5]]), total[:, :2])
     assert supported > 0.8
     assert unsupported < 1 / 40  # rather an accident
+    assert mixture.rule_weights(np.array([0, 3, 400]))[0] == 0  # a rule that finds nothing says nothing
 
 
 def test_fitting_makes_facts_likelier_and_shares_never_exceed_one() -> None:
@@ -134,9 +135,3 @@ def test_a_value_of_its_own_in_every_fact_is_as_likely_as_any() -> None:
     own, total = np.zeros((1, 100), np.int64), np.full((1, 100), 99)
     found = Mixture.fitted(own, total, 100, 100).likelihood(own, total)
     assert np.allclose(found, 1 / 100, rtol=0.05)
-
-
-def test_a_rule_that_finds_nothing_says_nothing() -> None:
-    own, total = counts_of(np.random.default_rng(1), 300, 0.9)
-    mixture = Mixture.fitted(own, total, 40, 0)
-    assert mixture.rule_weights(np.array([0, 3, 400]))[0] == 0

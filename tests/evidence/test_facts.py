@@ -117,24 +117,12 @@ def test_facts_are_written_as_people_read_them() -> None:
     assert store.written(rule, first) == "r(a, b, c), r(e, b, c)"  # a fact and itself are no path
 
 
-JUDGED = Hypergraph.of(
-    [("r", "a", "b"), ("r", "a", "c"), ("r", "e", "e"), ("s", "a", "b"), ("s", "a", "d"), ("s", "e", "a")]
-)
-R, S = JUDGED.schema.id("r"), JUDGED.schema.id("s")
-
-
-def test_what_a_rule_names_is_counted() -> None:
-    store = FactStore(JUDGED)
-    rule = judged(store, SoftRule(R, 1, (Atom(S, (0, 1)),), 1), store.columns[R])
+def test_what_a_rule_names_is_counted_but_not_what_a_fact_bears_out_itself() -> None:
+    facts = [("r", "a", "b"), ("r", "a", "c"), ("r", "e", "e"), ("s", "a", "b"), ("s", "a", "d"), ("s", "e", "a")]
+    store = FactStore(Hypergraph.of(facts))
+    r, s = (store.graph.schema.id(name) for name in "rs")
+    rule = judged(store, SoftRule(r, 1, (Atom(s, (0, 1)),), 1), store.columns[r])
     assert rule.right == 1  # b; not c, for which b is a known answer
     assert rule.named == 1 + 2 + 1  # b, d twice, and a
-
-
-def test_a_fact_does_not_bear_itself_out() -> None:
-    store = FactStore(JUDGED)
-    assert judged(store, SoftRule(R, 1, (Atom(R, (1, 0)),), 1), store.columns[R]).named == 0  # r(e, e) is no other fact
-
-
-def test_rules_that_were_right_once_are_left_out() -> None:
-    store = FactStore(JUDGED)
-    assert good(store, [SoftRule(R, 1, (Atom(S, (0, 1)),), 1)], store.columns[R]) == []
+    assert judged(store, SoftRule(r, 1, (Atom(r, (1, 0)),), 1), store.columns[r]).named == 0  # r(e, e) is no other fact
+    assert good(store, [rule], store.columns[r]) == []  # right once

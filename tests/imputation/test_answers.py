@@ -13,8 +13,10 @@ from support.shop_rows import hidden_rows, shop
 
 
 def test_probabilities_fall_and_sum_to_1() -> None:
-    store = shop()
-    models = fit_columns(store)
+    store, done = shop(), list[int]()
+    models = fit_columns(store, advance=done.append)
+    assert sum(done) == len(models.models) == 6
+    assert len(models.answer("Order", "Country", np.zeros(0, np.int64))) == 0
     for table, column in models.models:
         found = models.answer(table, column, np.arange(len(store[table])))
         np.testing.assert_allclose(found.probabilities.sum(1) + found.others, 1)

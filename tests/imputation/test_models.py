@@ -120,10 +120,3 @@ def test_questions_that_cannot_be_are_refused() -> None:
     for plain in ({}, {"format": 1}, {"format": 1, "columns": [{}]}):
         with pytest.raises(DataError):
             ColumnModels.from_json(plain, store)
-
-
-def test_no_rows_have_no_answers_and_progress_is_shown() -> None:
-    done: list[int] = []
-    models = fit_columns(shop(), advance=done.append)
-    assert sum(done) == len(models.models) == 6
-    assert len(models.answer("Order", "Country", np.zeros(0, np.int64))) == 0

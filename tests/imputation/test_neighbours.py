@@ -98,24 +98,15 @@ STORE = store_of(
 )
 
 
-def order_of(column: str) -> tuple[KeyOrder, ColumnValues]:
+def test_the_known_rows_before_and_after_are_found_by_number_and_by_cells() -> None:
     view = TableView(PathReader(STORE, 0), "Track")
-    values = ColumnValues(view, column)
-    return KeyOrder(view, column, values), values
-
-
-def test_the_known_rows_before_and_after_by_number() -> None:
-    order, values = order_of("Album")
-    found = order.of(STORE["Track"].cells, np.arange(5))
+    values = ColumnValues(view, "Album")
+    order, cells = KeyOrder(view, "Album", values), STORE["Track"].cells
+    found = order.of(cells, np.arange(5))
     names = [[None if one < 0 else STORE.names[int(values.ids[one])][-1] for one in row] for row in found]
     assert names == [["b", "c"], [None, "b"], ["a", "c"], ["c", "c"], ["c", None]]
-
-
-def test_rows_given_by_cells_find_the_same() -> None:
-    order, _ = order_of("Album")
-    np.testing.assert_array_equal(order.of(STORE["Track"].cells, None), order.of(STORE["Track"].cells, np.arange(5)))
-    unknown = np.full((3, 1), -2, np.int32)
-    assert order.of(unknown, None).tolist() == [[-1, -1]]
+    np.testing.assert_array_equal(order.of(cells, None), found)
+    assert order.of(np.full((3, 1), -2, np.int32), None).tolist() == [[-1, -1]]
 
 
 def test_keys_that_are_no_numbers_have_no_order() -> None:

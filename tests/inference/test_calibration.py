@@ -383,3 +383,15 @@ def test_negatives_differ_from_a_fact_in_one_entity_and_are_never_known(seen: li
         assert fact not in facts
         near = [other for other in facts if len(other) == len(fact) and other[0] == fact[0]]
         assert min(sum(a != b for a, b in zip(fact, other, strict=True)) for other in near) == 1
+
+
+def test_facts_and_about_as_many_negatives_have_the_scores_of_the_model() -> None:
+    graph = made_graph(entities=40, facts=30)
+    case = made_case("m-distmult", graph)
+    given = draw_sample(case.model, case.model.encode(case.parameters()), graph, KnownAnswers(graph), graph)
+    for number, schema in enumerate(graph.schema):
+        chosen = given.relation == number
+        assert given.true[chosen].sum() == len(graph.table(schema.name))
+        assert given.weight[chosen & ~given.true].sum() <= given.true[chosen].sum() + 1e-9
+    assert (~given.true).sum() > given.true.sum() / 2
+    assert np.isfinite(given.score).all()

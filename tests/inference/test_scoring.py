@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -120,9 +120,6 @@ def test_many_threads_keep_count() -> None:
         for _ in range(200):
             sides.side((int(rng.integers(6)), 0), lambda: packed(0))
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
     assert sides.nbytes == len(sides) * size <= 3 * size

@@ -87,12 +87,9 @@ def test_the_interval_has_the_share_about_as_often_as_it_says() -> None:
     assert np.mean(covered) >= 0.8
 
 
-def test_more_rules_make_the_interval_narrower() -> None:
+def test_more_rules_make_the_interval_narrower_and_complete_facts_are_known_to_be() -> None:
     few, many = (observed_share(heads_of(0.8, 3, inside=inside)) for inside in (8, 200))
     assert many.high - many.low < few.high - few.low
-
-
-def test_complete_facts_are_known_to_be() -> None:
     found = observed_share([(50, [(50, 50)])] * 10)
     assert found.assumed > MOST_OBSERVED
     assert (found.high, found.rules_used) == (1, 10)
