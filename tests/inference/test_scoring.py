@@ -107,7 +107,6 @@ def test_the_least_lately_wanted_go_where_memory_is_short() -> None:
 def test_one_that_is_too_large_is_not_kept() -> None:
     sides = CandidateSides(most=10)
     assert wanted_again(sides, (0, 0)) is not None
-    assert not len(sides)
     assert not sides.nbytes
 
 
@@ -122,4 +121,4 @@ def test_many_threads_keep_count() -> None:
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, range(4)))
-    assert sides.nbytes == len(sides) * size <= 3 * size
+    assert sides.nbytes in (size, 2 * size, 3 * size)

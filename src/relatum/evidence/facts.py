@@ -34,9 +34,6 @@ class IndexPool:
         self._grown = {name: _Growing(np.int32 if name in short else np.int64) for name in PooledIndexes._fields}
         self._extend(levels=[0], bounds=[0])
 
-    def __len__(self) -> int:
-        return len(self._numbers)
-
     def number(self, name: Hashable, make: Callable[[], AnswerIndex]) -> int:
         """Return the number of the index of a name; `make` makes it where it is not there yet."""
         with self._lock:

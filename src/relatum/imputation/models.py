@@ -208,10 +208,9 @@ class ColumnModels:
         index = bound.view.schema.index(column)
         if rows is not None:
             rows = np.asarray(rows, np.int64)
-            if len(rows) and (rows.min() < 0 or rows.max() >= bound.view.cells.shape[1]):
-                raise DataError(
-                    "no-such-position", f"there is no row of that number; there are {bound.view.cells.shape[1]}", place=table
-                )
+            count = bound.view.cells.shape[1]
+            if len(rows) and (rows.min() < 0 or rows.max() >= count):
+                raise DataError("no-such-position", f"there is no row of that number; there are {count}", place=table)
             own = bound.values.v[rows]
             cells, rows = _questions(self.store[table], column, rows, bound.view, most_part)
         else:

@@ -48,16 +48,8 @@ class CandidateSides:
         self.most = most
         self._kept: OrderedDict[Key, CompactSide | None] = OrderedDict()
         self._wanted: set[Key] = set()
-        self._bytes = 0
+        self.nbytes = 0  # that they take
         self._lock = threading.Lock()
-
-    @property
-    def nbytes(self) -> int:
-        """How many bytes they take."""
-        return self._bytes
-
-    def __len__(self) -> int:
-        return len(self._kept)
 
     def side(self, key: Key, pack: Callable[[], CompactSide | None]) -> CompactSide | None:
         """Return the packed side of a position; None the first time, and where there is none.
@@ -84,10 +76,10 @@ class CandidateSides:
         if size > self.most:
             return
         self._kept[key] = side
-        self._bytes += size
-        while self._bytes > self.most:
+        self.nbytes += size
+        while self.nbytes > self.most:
             _, dropped = self._kept.popitem(last=False)
-            self._bytes -= 0 if dropped is None else dropped.nbytes
+            self.nbytes -= 0 if dropped is None else dropped.nbytes
 
 
 Kept = TypeVar("Kept")
