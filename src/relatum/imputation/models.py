@@ -112,12 +112,8 @@ def _by_validation(store: RowStore, view: TableView, model: ColumnModel, scores:
         alone = best_of(probabilities(features[..., 0], candidates.open), right)
         return replace(model, curve=fit_curve(*alone, start=model.curve, times=times))
     sharpness, weight = (float(each) for each in found[1])
-    return replace(
-        model,
-        curve=fit_curve(*hits[1], start=model.curve, times=times),
-        sharpness=round(sharpness, 6),
-        embedding=weight / unit,
-    )
+    curve = fit_curve(*hits[1], start=model.curve, times=times)
+    return replace(model, curve=curve, sharpness=round(sharpness, 6), embedding=weight / unit)
 
 
 def _come_together(table: RowTable, index: int, rows: Int64) -> bool:
