@@ -24,7 +24,6 @@ import relatum
 from relatum import Hypergraph, Run, __version__
 from relatum.evidence.evidence import Evidence
 from relatum.evidence.mining import mine
-from relatum.evidence.ranking import rank_by_evidence
 from relatum.evidence.soft_rule import SoftRule
 from relatum.evidence.weights import fit_weights
 from relatum.files import atomic_file
@@ -70,7 +69,7 @@ def measured(run: Run) -> dict[str, Any]:
         part = Evidence(split.train, [rule for rule in rules if template_of(rule) != name])
         fit_weights(run.model, run.tables, part, split)
         gains[name] = whole - mrr_of(some, part)
-    found = {"embedding": embedding, "evidence": rank_by_evidence(evidence, split.test, known), "both": both}
+    found = {"embedding": embedding, "evidence": evidence.ranks(split.test, known), "both": both}
     return {
         "rules": len(rules),
         "test_mrr": {name: ranks.metrics.mrr for name, ranks in found.items()},

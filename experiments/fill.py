@@ -23,8 +23,7 @@ import numpy as np
 
 import relatum
 from relatum.files import sha256_of
-from relatum.imputation.baselines import baseline_answers
-from relatum.imputation.metrics import accuracy, calibration_error
+from relatum.imputation.baselines import accuracy, baseline_answers, calibration_error
 from relatum.runs.directory import versions
 
 _SHARE = 0.1

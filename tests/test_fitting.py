@@ -34,17 +34,6 @@ def test_logistic_regression_ends_without_a_slope(seed: int, strength: float, so
     np.testing.assert_allclose(slopes, 0, atol=1e-4)
 
 
-@pytest.mark.everything
-@pytest.mark.parametrize("seed", range(4))
-def test_logistic_regression_agrees_with_scikit_learn(seed: int) -> None:
-    model = pytest.importorskip("sklearn.linear_model").LogisticRegression(C=0.5, fit_intercept=False, tol=1e-10)
-    rng = np.random.default_rng(seed)
-    features, weight = rng.normal(0, 1, (80, 3)), rng.uniform(0.1, 5, 80)
-    right = rng.random(80) < sigmoid(features @ [1.0, -2.0, 0.0])
-    expected = model.fit(features, right, weight).coef_[0]
-    np.testing.assert_allclose(logistic(features, right, weight, np.zeros(3), 2.0), expected, atol=1e-5)
-
-
 @given(SEEDS)
 def test_no_weight_is_below_its_bound_and_only_bounds_hold_slopes(seed: int) -> None:
     rng = np.random.default_rng(seed)

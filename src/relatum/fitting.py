@@ -33,12 +33,7 @@ def log_odds(shares: Float64) -> Float64:
 def newton(cost: Cost, start: Float64, *, steps: int, close: float, least: Float64 | float = -np.inf) -> Float64:
     """Return the weights at which a convex cost is lowest, by damped steps of Newton's method.
 
-    Args:
-        cost: what is to be low.
-        start: where the search begins.
-        steps: how many there are at most.
-        close: the search ends with a step that gains less.
-        least: what no weight is below.
+    There are so many steps at most, and none after one that gains less than `close`; no weight is below its least.
     """
     weights, damping = np.maximum(start, least), _LEAST_DAMPING
     value, derivatives = cost(weights)

@@ -1,12 +1,12 @@
-"""Wrong facts are doubtful, at the position that is wrong, and no fact speaks for itself."""
+"""Wrong facts are doubtful, where they are wrong, and no fact speaks for itself; mixtures believe rules that are right."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from relatum import Hypergraph, KnownAnswers, Run, fit
-from relatum.evidence.doubt import Doubts, expected, judge
+from relatum import Hypergraph, Run, fit
+from relatum.evidence.doubt import Doubts, Mixture, expected, judge
 from relatum.evidence.evidence import Evidence
 from relatum.evidence.mining import mine
 
@@ -96,10 +96,42 @@ def test_known_other_answers_are_no_rivals() -> None:
     assert doubts.most_doubtful(5) == []
 
 
-def test_nothing_to_judge_is_no_doubt(store: Run) -> None:
-    assert judge(store.model, store.tables, store.rules_of_facts, [], KnownAnswers(GRAPH), []).most_doubtful(3) == []
-
-
 def test_the_same_facts_are_doubted_the_same(store: Run, judged: Doubts) -> None:
     again = judge(store.model, store.tables, Evidence(GRAPH, mine(GRAPH)), [], store.known, [0])
     assert np.array_equal(again.relations[0].doubt, judged.relations[0].doubt)
+    assert judge(store.model, store.tables, store.rules_of_facts, [], store.known, []).most_doubtful(3) == []
+
+
+def counts_of(rng: np.random.Generator, facts: int, right: float) -> tuple[np.ndarray, np.ndarray]:
+    """Draw a rule that names what facts have as often as `right` says, one that never does, and a frequency."""
+    good = np.where(rng.random(facts) < right, 3, 0)
+    own = np.stack([good, np.zeros(facts, int), rng.integers(1, 20, facts)])
+    return own, np.stack([np.full(facts, 3), np.full(facts, 3), np.full(facts, 400)])
+
+
+def test_a_rule_that_is_right_is_believed_and_one_that_is_not_is_not() -> None:
+    own, total = counts_of(np.random.default_rng(0), 500, 0.9)
+    mixture = Mixture.fitted(own, total, 40, 0)
+    by_rule = mixture.rule_weights(total[:, 0])
+    assert by_rule[0] == pytest.approx(0.88, abs=0.06)
+    assert by_rule[1] < 0.01
+    supported, unsupported = mixture.likelihood(np.array([[3, 0], [0, 0], [5, 5]]), total[:, :2])
+    assert supported > 0.8
+    assert unsupported < 1 / 40  # rather an accident
+    assert mixture.rule_weights(np.array([0, 3, 400]))[0] == 0  # a rule that finds nothing says nothing
+
+
+def test_fitting_makes_facts_likelier_and_shares_never_exceed_one() -> None:
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        own, total = counts_of(rng, 200, rng.random())
+        plain = Mixture(40, 0, np.ones((5, 5)))
+        fitted = Mixture.fitted(own, total, 40, 0)
+        assert np.log(fitted.likelihood(own, total)).sum() >= np.log(plain.likelihood(own, total)).sum()
+        assert (fitted.likelihood(own, total) <= 1).all()
+
+
+def test_a_value_of_its_own_in_every_fact_is_as_likely_as_any() -> None:
+    own, total = np.zeros((1, 100), np.int64), np.full((1, 100), 99)
+    found = Mixture.fitted(own, total, 100, 100).likelihood(own, total)
+    assert np.allclose(found, 1 / 100, rtol=0.05)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import relatum
-from relatum import Hypergraph, Split
-from relatum.evidence.evidence import FEATURES, Evidence
+from relatum import Hypergraph, KnownAnswers, Split
+from relatum.evidence.evidence import FEATURES, Evidence, Fired
 from relatum.evidence.mining import mine
 from support.mistakes import mistake
 from support.strategies import restrict
@@ -144,3 +146,50 @@ def test_evidence_speaks_beside_every_kind_of_model(model: str) -> None:
     tested = run.evaluate()
     assert tested.embedding is not None
     assert tested.mrr > 0.8 > tested.embedding.metrics.mrr
+
+
+@pytest.mark.usefixtures("quick_switches")
+def test_threads_get_what_one_gets_alone() -> None:
+    rng = np.random.default_rng(0)
+    pairs = np.unique(rng.integers(0, 60, (900, 2)), axis=0).tolist()
+    facts = Hypergraph.of([(name, f"e{a}", f"e{b}") for a, b in pairs for name in ("likes", "knows")])
+    evidence, knows = Evidence(facts, mine(facts)), facts.schema.id("knows")
+    questions = facts.table("knows").columns
+    parts = [questions[:, start : start + 20] for start in range(0, 400, 20)]
+    alone = [evidence.fired(knows, 0, part) for part in parts]
+
+    def work(number: int) -> Fired:
+        return evidence.fired(knows, 0, parts[number % len(parts)])
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(work, range(400)))
+    for number, one in enumerate(found):
+        for field in fields(Fired):
+            expected = getattr(alone[number % len(parts)], field.name)
+            assert np.array_equal(getattr(one, field.name), expected), field.name
+
+
+def test_ranks_by_evidence_equal_a_plain_count() -> None:
+    rng = np.random.default_rng(0)
+    rows = np.unique(rng.integers(0, 12, (60, 2)), axis=0).tolist()
+    facts = [("r", f"e{a}", f"e{b}") for a, b in rows] + [("s", f"e{b}", f"e{a}") for a, b in rows[::2]]
+    graph = Hypergraph.of(facts)
+    evidence = Evidence(graph, mine(graph))
+    for known in (None, KnownAnswers(graph)):
+        ranks = evidence.ranks(graph, known)
+        number = 0
+        for relation, schema in enumerate(graph.schema):
+            columns = graph.table(schema.name).columns
+            for position in range(2):
+                fired = evidence.fired(relation, position, columns)
+                for fact in range(columns.shape[1]):
+                    scores = np.zeros(len(graph.entities))
+                    scores[fired.entities[fired.rows == fact]] = fired.strength[fired.rows == fact]
+                    answer = columns[position, fact]
+                    mine_ = np.ones(len(scores), bool)
+                    if known is not None:
+                        mine_[known.lookup(np.array([relation], np.int32), columns[:, [fact]], position)[0]] = False
+                    mine_[answer] = False
+                    assert ranks.better[number] == np.sum(scores[mine_] > scores[answer])
+                    assert ranks.equal[number] == np.sum(scores[mine_] == scores[answer])
+                    number += 1

@@ -20,9 +20,9 @@ def ids(*names: str) -> np.ndarray:
 
 def test_what_stands_at_a_position_is_found_as_often_as_facts_have_it() -> None:
     store, r = FactStore(GRAPH), GRAPH.schema.id("r")
-    found = store.lookup(r, 2, [0], [ids("a", "e", "b")])
+    found = store.lookup((r, 2, (0,), ()), [ids("a", "e", "b")])
     assert [found[number].tolist() for number in range(3)] == [[*ids("c", "c")], [*ids("c")], []]
-    assert store.lookup(r, 1, [2, 0], [ids("c"), ids("a")])[0].tolist() == sorted(ids("b", "d").tolist())
+    assert store.lookup((r, 1, (2, 0), ()), [ids("c"), ids("a")])[0].tolist() == sorted(ids("b", "d").tolist())
 
 
 def test_a_rule_looks_at_what_is_given_alone() -> None:
@@ -117,24 +117,12 @@ def test_facts_are_written_as_people_read_them() -> None:
     assert store.written(rule, first) == "r(a, b, c), r(e, b, c)"  # a fact and itself are no path
 
 
-JUDGED = Hypergraph.of(
-    [("r", "a", "b"), ("r", "a", "c"), ("r", "e", "e"), ("s", "a", "b"), ("s", "a", "d"), ("s", "e", "a")]
-)
-R, S = JUDGED.schema.id("r"), JUDGED.schema.id("s")
-
-
-def test_what_a_rule_names_is_counted() -> None:
-    store = FactStore(JUDGED)
-    rule = judged(store, SoftRule(R, 1, (Atom(S, (0, 1)),), 1), store.columns[R])
+def test_what_a_rule_names_is_counted_but_not_what_a_fact_bears_out_itself() -> None:
+    facts = [("r", "a", "b"), ("r", "a", "c"), ("r", "e", "e"), ("s", "a", "b"), ("s", "a", "d"), ("s", "e", "a")]
+    store = FactStore(Hypergraph.of(facts))
+    r, s = (store.graph.schema.id(name) for name in "rs")
+    rule = judged(store, SoftRule(r, 1, (Atom(s, (0, 1)),), 1), store.columns[r])
     assert rule.right == 1  # b; not c, for which b is a known answer
     assert rule.named == 1 + 2 + 1  # b, d twice, and a
-
-
-def test_a_fact_does_not_bear_itself_out() -> None:
-    store = FactStore(JUDGED)
-    assert judged(store, SoftRule(R, 1, (Atom(R, (1, 0)),), 1), store.columns[R]).named == 0  # r(e, e) is no other fact
-
-
-def test_rules_that_were_right_once_are_left_out() -> None:
-    store = FactStore(JUDGED)
-    assert good(store, [SoftRule(R, 1, (Atom(S, (0, 1)),), 1)], store.columns[R]) == []
+    assert judged(store, SoftRule(r, 1, (Atom(r, (1, 0)),), 1), store.columns[r]).named == 0  # r(e, e) is no other fact
+    assert good(store, [rule], store.columns[r]) == []  # right once

@@ -36,7 +36,7 @@ def test_what_says_the_same_and_what_is_merely_frequent_is_not_listed() -> None:
 
 
 def test_a_rule_is_shown_with_facts_for_and_against_it() -> None:
-    known = {f"{name}({', '.join(entities)})" for name, *entities in facts_of(GRAPH)}
+    known = {f"{name}({', '.join(entities)})" for name, *entities in GRAPH}
     for one in summaries(EVIDENCE, k=50):
         for example in one.examples:
             fact, rests = example.split(" <- ")
@@ -49,15 +49,6 @@ def test_a_rule_is_shown_with_facts_for_and_against_it() -> None:
     assert first.rule == "knows(A, B) <- likes(B, A)"
     assert first.examples
     assert first.counter_example.startswith("knows(")
-
-
-def facts_of(graph: Hypergraph) -> list[tuple[str, ...]]:
-    names = graph.entities
-    return [
-        (relation.name, *(names[one] for one in fact))
-        for relation in graph.schema
-        for fact in graph.table(relation.name).columns.T.tolist()
-    ]
 
 
 def test_a_run_tells_its_soft_rules() -> None:

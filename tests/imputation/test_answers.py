@@ -13,8 +13,10 @@ from support.shop_rows import hidden_rows, shop
 
 
 def test_probabilities_fall_and_sum_to_1() -> None:
-    store = shop()
-    models = fit_columns(store)
+    store, done = shop(), list[int]()
+    models = fit_columns(store, advance=done.append)
+    assert sum(done) == len(models.models) == 6
+    assert len(models.answer("Order", "Country", np.zeros(0, np.int64))) == 0
     for table, column in models.models:
         found = models.answer(table, column, np.arange(len(store[table])))
         np.testing.assert_allclose(found.probabilities.sum(1) + found.others, 1)
@@ -24,25 +26,18 @@ def test_probabilities_fall_and_sum_to_1() -> None:
 
 def test_the_city_is_the_reason_for_the_country() -> None:
     store = shop()
-    table = store["Order"]
-    seen = table.seen()
+    city, country = (store["Order"].seen()[store["Order"].schema.index(name)] for name in ("City", "Country"))
     rows = hidden_rows(store, "Country")
-    rows = rows[seen[table.schema.index("City"), rows] >= 0]
+    rows = rows[city[rows] >= 0]
     found = fit_columns(store, columns=[("Order", "Country")]).answer("Order", "Country", rows, reasons=2)
     assert len(found.supports) == len(rows)
     for row, supports in zip(rows, found.supports, strict=True):
         assert 1 <= len(supports) <= 2
         assert all(one.nats > 0 for one in supports)
-        named = {one.text: one for one in supports}
-        if "City" in named:
-            assert named["City"].values == (int(seen[table.schema.index("City"), row]),)
-            assert named["City"].share > 0.9
-            assert (
-                named["City"].rows
-                == (seen[table.schema.index("City")] == seen[table.schema.index("City"), row])[
-                    seen[table.schema.index("Country")] >= 0
-                ].sum()
-            )
+        for one in (one for one in supports if one.text == "City"):
+            assert one.values == (int(city[row]),)
+            assert one.share > 0.9
+            assert one.rows == np.count_nonzero((city == city[row]) & (country >= 0))
     assert any(one.text == "City" for supports in found.supports for one in supports)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from relatum.data.row_store import EMPTY, Bins, RowStore
 from relatum.errors import DataError
-from relatum.imputation.column_model import BoundColumn, ColumnModel
+from relatum.imputation.column_model import BoundColumn, ColumnModel, Later
 from relatum.imputation.contexts import Context, TableView
 from relatum.imputation.fitting import fit_column
 from relatum.imputation.paths import Path, PathReader
@@ -41,9 +42,10 @@ def test_a_cell_taken_out_of_the_counts_is_as_good_as_empty() -> None:
 
 
 def test_a_model_is_plain_data() -> None:
-    model = fit_column(TableView(PathReader(shop(), 0), "Order"), "Payment")
-    again = ColumnModel.from_json(model.to_json())
+    model = replace(fit_column(TableView(PathReader(shop(), 0), "Order"), "Payment"), later=Later("Id", (0.5, -1.0)))
+    again = ColumnModel.from_json(json.loads(json.dumps(model.to_json())))
     assert again.to_json() == model.to_json()
+    assert again.later == model.later
     assert again.contexts == model.contexts
 
 
@@ -55,7 +57,13 @@ def test_a_model_is_plain_data() -> None:
         {"curve": [1.0]},
         {"sharpness": float("nan")},
         {"contexts": [{}]},
+        {"contexts": [{"paths": []}]},
         {"copies": [3]},
+        {"copies": [{"column": "x", "back": [1]}]},
+        {"vectors": 0.0},
+        {"later": {"column": "day"}},
+        {"later": {"column": "day", "curve": [1.0, float("nan")]}},
+        {"later": "day"},
     ],
 )
 def test_anything_else_is_refused(wrong: dict[str, object]) -> None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from relatum.data.row_store import EMPTY, Bins, RowStore
-from relatum.errors import DataError
-from relatum.imputation.column_model import ColumnModel, Later
+from relatum.imputation.column_model import Later
 from relatum.imputation.later_rows import come_later, time_column
 from relatum.imputation.models import ColumnModels, fit_columns, weigh_embedding
 from support.row_stores import store_of
@@ -92,15 +90,3 @@ def test_the_column_of_times_is_a_date_or_rises_with_the_rows_or_is_the_key() ->
     dated = RowStore(dated.names, {"T": replace(dated["T"], schema=replace(schema, columns=columns))})
     assert time_column(dated, "T") == "d"
     assert time_column(replace(dated, options={"time": "T.n"}), "T") == "n"
-
-
-def test_it_is_kept_as_plain_data() -> None:
-    store = roster(120)
-    models = weighed(store)
-    again = ColumnModels.from_json(models.to_json(), store)
-    assert again.models["T", "crew"].later == models.models["T", "crew"].later is not None
-    plain = models.models["T", "crew"].to_json()
-    assert ColumnModel.from_json({**plain, "later": None}).later is None
-    for wrong in ({"column": "day"}, {"column": "day", "curve": [1.0, float("nan")]}, "day"):
-        with pytest.raises(DataError):
-            ColumnModel.from_json({**plain, "later": wrong})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -21,17 +20,6 @@ def test_columns_that_name_rows_or_are_parts_of_dates_are_not_filled() -> None:
         {"T": {"Id": ["1"], "Date": ["x"], "Date.year": ["2000"]}}, keys={"T": [("Id",)]}, parts_of={"Date.year": "Date"}
     )
     assert columns_to_fill(store, "T") == ["Date"]
-
-
-def test_models_read_again_answer_alike() -> None:
-    store = shop()
-    models = fit_columns(store)
-    again = ColumnModels.from_json(json.loads(json.dumps(models.to_json())), store)
-    rows = np.arange(400)
-    for column in ("Country", "Payment"):
-        first, second = models.answer("Order", column, rows), again.answer("Order", column, rows)
-        np.testing.assert_array_equal(first.ids, second.ids)
-        np.testing.assert_array_equal(first.probabilities, second.probabilities)
 
 
 def test_new_rows_are_answered_by_their_cells() -> None:
@@ -98,7 +86,7 @@ def test_an_embedding_weighs_by_what_it_knows_of_validation_cells() -> None:
     rows = hidden_rows(store, "Coin")
     right = {}
     for name, scores in (("good", good), ("bad", bad), ("none", None)):
-        models = fit_columns(store, columns=[("Order", "Coin")], scores=scores)  # type: ignore[arg-type]
+        models = weigh_embedding(fit_columns(store, columns=[("Order", "Coin")]), scores)  # type: ignore[arg-type]
         found = models.answer("Order", "Coin", rows, scores=scores)  # type: ignore[arg-type]
         right[name] = (found.best == table.column("Coin")[rows]).mean()
         np.testing.assert_allclose(found.probabilities.sum(1) + found.others, 1)
@@ -132,10 +120,3 @@ def test_questions_that_cannot_be_are_refused() -> None:
     for plain in ({}, {"format": 1}, {"format": 1, "columns": [{}]}):
         with pytest.raises(DataError):
             ColumnModels.from_json(plain, store)
-
-
-def test_no_rows_have_no_answers_and_progress_is_shown() -> None:
-    done: list[int] = []
-    models = fit_columns(shop(), advance=done.append)
-    assert sum(done) == len(models.models) == 6
-    assert len(models.answer("Order", "Country", np.zeros(0, np.int64))) == 0

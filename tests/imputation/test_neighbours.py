@@ -1,4 +1,4 @@
-"""Rows with similar vectors speak for a value: each counted by how close it is, a row never for itself."""
+"""Rows with similar vectors speak for a value, each by how close it is, and rows beside by key; a row never for itself."""
 
 from __future__ import annotations
 
@@ -8,45 +8,30 @@ import numpy as np
 import pytest
 
 from relatum.data.row_store import RowStore, Vectors
+from relatum.imputation.baselines import accuracy
 from relatum.imputation.column_model import BoundColumn
-from relatum.imputation.contexts import TableView
-from relatum.imputation.metrics import accuracy
+from relatum.imputation.contexts import ColumnValues, TableView
 from relatum.imputation.models import ColumnModels, fit_columns
-from relatum.imputation.neighbours import Neighbours
+from relatum.imputation.neighbours import KeyOrder, Neighbours
 from relatum.imputation.paths import PathReader
 from support.row_stores import store_of
 
 ROWS, CLASSES = 300, 6
 
 
-def text_vectors(texts: list[str]) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
-    """Return vectors of texts: words weighed by how rare they are, in the directions in which they vary most."""
-    words = sorted({word for text in texts for word in text.split()})
-    counts = np.array([[text.split().count(word) for word in words] for text in texts], np.float64)
-    rare = np.log(len(texts) / (counts > 0).sum(0))
-    left, sizes, _ = np.linalg.svd(counts * rare, full_matrices=False)
-    found: np.ndarray[tuple[int, int], np.dtype[np.float32]] = (left * sizes)[:, :16].astype(np.float32)
-    return found
-
-
 @pytest.fixture(scope="module")
 def stores() -> tuple[RowStore, RowStore]:
-    """Return schools whose names hint at their states, without vectors of the names and with them."""
+    """Return schools with vectors that hint at their states, without these vectors and with them."""
     rng = np.random.default_rng(4)
     states = rng.integers(0, CLASSES, ROWS)
-    texts = [
-        f"college w{state * 5 + rng.integers(5)} of n{rng.integers(40)} w{state * 5 + rng.integers(5)}" for state in states
-    ]
     columns = {
         "id": [f"k{n:03}" for n in range(ROWS)],
         "state": [f"s{state}" if n % 9 else None for n, state in enumerate(states)],
         "size": [f"z{n}" for n in rng.integers(0, 4, ROWS)],
-        "truth": [f"t{state}" for state in states],
     }
-    plain = store_of(
-        {"schools": {name: values for name, values in columns.items() if name != "truth"}}, keys={"schools": [("id",)]}
-    )
-    vectors = Vectors.of(plain["schools"].column("id"), text_vectors(texts))
+    plain = store_of({"schools": columns}, keys={"schools": [("id",)]})
+    hints = rng.normal(size=(CLASSES, 16))[states] + 0.6 * rng.normal(size=(ROWS, 16))
+    vectors = Vectors.of(plain["schools"].column("id"), hints.astype(np.float32))
     return plain, replace(plain, vectors={"schools": vectors})
 
 
@@ -104,3 +89,29 @@ def test_rows_that_are_not_in_the_store_are_answered_by_their_keys(stores: tuple
     assert {support.kind for one in by_cells.supports for support in one} == {"similar"}
     bare = ColumnModels(replace(hidden, vectors={}), models.models)  # the vectors are lost: the prior alone speaks
     assert len(set(bare.answer("schools", "state", rows).best.tolist())) == 1
+
+
+STORE = store_of(
+    {"Track": {"Id": ["10", "2", "9", "30", "31"], "Album": ["c", "a", "b", None, "c"], "Name": ["x", "y", "z", "x", "y"]}},
+    keys={"Track": [("Id",)]},
+    whole=["Id"],
+)
+
+
+def test_the_known_rows_before_and_after_are_found_by_number_and_by_cells() -> None:
+    view = TableView(PathReader(STORE, 0), "Track")
+    values = ColumnValues(view, "Album")
+    order, cells = KeyOrder(view, "Album", values), STORE["Track"].cells
+    found = order.of(cells, np.arange(5))
+    names = [[None if one < 0 else STORE.names[int(values.ids[one])][-1] for one in row] for row in found]
+    assert names == [["b", "c"], [None, "b"], ["a", "c"], ["c", "c"], ["c", None]]
+    np.testing.assert_array_equal(order.of(cells, None), found)
+    assert order.of(np.full((3, 1), -2, np.int32), None).tolist() == [[-1, -1]]
+
+
+def test_keys_that_are_no_numbers_have_no_order() -> None:
+    store = store_of({"T": {"Id": ["a", "b"], "V": ["1", "2"]}}, keys={"T": [("Id",)]})
+    view = TableView(PathReader(store, 0), "T")
+    order = KeyOrder(view, "V", ColumnValues(view, "V"))
+    assert order.key is None
+    assert (order.of(store["T"].cells, np.arange(2)) == -1).all()

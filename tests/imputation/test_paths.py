@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from relatum.data.row_store import Bins, TableColumn
-from relatum.errors import DataError
 from relatum.imputation.paths import Codes, Path, PathReader, order_of, paths_from
 from support.mistakes import mistake
 from support.row_stores import id_of, store_of
@@ -111,12 +110,9 @@ def test_a_path_that_does_not_exist_is_refused(path: Path) -> None:
         path.check(MUSIC, "Track")
 
 
-def test_paths_are_plain_data() -> None:
+def test_paths_that_are_found_exist() -> None:
     for path in paths_from(MUSIC, "Track", "Genre"):
         path.check(MUSIC, "Track")
-        assert Path.from_json(path.to_json()) == path
-    with pytest.raises(DataError):
-        Path.from_json({"column": "x", "back": [1]})
 
 
 def test_codes_number_combinations_and_find_their_values() -> None:
@@ -128,7 +124,6 @@ def test_codes_number_combinations_and_find_their_values() -> None:
         assert (code < 0) == (min(combination) < 0)
         if code >= 0:
             assert seen.setdefault(combination, code) == code
-            assert tuple(codes.values(code)) == combination
     assert sorted(seen.values()) == list(range(codes.size))
     np.testing.assert_array_equal(codes.of(columns), codes.codes)
     assert codes.of([np.array([99]), np.array([0]), np.array([0])]).tolist() == [-1]

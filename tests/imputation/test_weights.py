@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from relatum.imputation.weights import best_of, calibrated, fit_curve, fit_weights, gain_of, probabilities
 
@@ -19,34 +20,24 @@ def sampled(rows: int, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nd
     return features, is_open, right
 
 
-def cost(at: np.ndarray, features: np.ndarray, is_open: np.ndarray, right: np.ndarray, pull: np.ndarray) -> float:
+def cost(at: np.ndarray, case: tuple[np.ndarray, ...], pull: np.ndarray, centre: np.ndarray | float = 0.0) -> float:
+    features, is_open, right = case
     shares = probabilities(features @ at, is_open)[np.arange(len(right)), right]
-    return float(-np.log(shares).sum() + 0.5 * (pull * at**2).sum())
+    return float(-np.log(shares).sum() + 0.5 * (pull * (at - centre) ** 2).sum())
 
 
-def test_weights_are_found_again() -> None:
-    truth = np.array([1.0, 0.5, 0.0])
-    features, is_open, right = sampled(4000, truth)
-    found = fit_weights(features, is_open, right, np.zeros(3), np.full(3, 0.1), np.full(3, -np.inf))
-    np.testing.assert_allclose(found, truth, atol=0.1)
-
-
-def test_no_step_away_makes_the_answers_likelier() -> None:
-    features, is_open, right = sampled(300, np.array([1.0, -0.5, 0.3]))
-    pull, least = np.array([2.0, 2.0, 2.0]), np.zeros(3)
-    found = fit_weights(features, is_open, right, np.zeros(3), pull, least)
-    assert found[1] == 0, "no weight is below its least"
-    best = cost(found, features, is_open, right, pull)
-    for index in range(3):
-        for step in (-0.02, 0.02):
-            moved = np.maximum(found + step * np.eye(3)[index], least)
-            assert cost(moved, features, is_open, right, pull) >= best - 1e-6
-
-
-def test_few_cells_leave_weights_where_they_are_drawn_to() -> None:
-    features, is_open, right = sampled(1, np.array([1.0, 1.0]))
-    found = fit_weights(features, is_open, right, np.array([0.4, 0.2]), np.full(2, 100.0), np.zeros(2))
-    np.testing.assert_allclose(found, [0.4, 0.2], atol=0.05)
+@pytest.mark.parametrize("seed", range(10))
+def test_no_step_away_makes_the_answers_likelier(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    features, is_open, right = sampled(int(rng.choice([1, 30, 600])), np.array([1.0, -0.5, 0.3]))
+    centre, pull = rng.normal(size=3), rng.uniform(0.1, 5, 3)
+    least, times = np.array([-np.inf, 0.0, -0.5]), rng.integers(0, 3, len(right))
+    found = fit_weights(features, is_open, right, centre, pull, least, times=times.astype(np.float64))
+    rows = np.repeat(np.arange(len(right)), times)  # a cell that stands for several counts as often
+    given = (features[rows], is_open[rows], right[rows]), pull, centre
+    assert (found >= least).all()
+    for step in (*0.02 * np.eye(3), *-0.02 * np.eye(3)):
+        assert cost(np.maximum(found + step, least), *given) >= cost(found, *given) - 1e-6
 
 
 def test_candidates_that_are_not_open_have_no_share() -> None:
@@ -61,18 +52,9 @@ def test_the_gain_of_a_feature_is_about_what_it_adds() -> None:
     alone = fit_weights(features[..., :1], is_open, right, np.zeros(1), pull[:1], least[:1])
     shares = probabilities(features[..., :1] @ alone, is_open)
     both = fit_weights(features, is_open, right, np.zeros(2), pull, least)
-    added = cost(np.append(alone, 0), features, is_open, right, pull) - cost(both, features, is_open, right, pull)
+    added = cost(np.append(alone, 0), (features, is_open, right), pull) - cost(both, (features, is_open, right), pull)
     assert abs(gain_of(features[..., 1], shares, right, 1e-3) - added) < 0.2 * added
     assert gain_of(-features[..., 1], shares, right, 1e-3) == 0, "what speaks against answers is no gain"
-
-
-def test_a_cell_that_stands_for_several_counts_as_often() -> None:
-    features, is_open, right = sampled(200, np.array([1.0, -0.5]))
-    times = np.arange(200) % 3
-    rows = np.repeat(np.arange(200), times)
-    given = np.zeros(2), np.full(2, 0.5), np.full(2, -np.inf)
-    found = fit_weights(features, is_open, right, *given, times=times.astype(np.float64))
-    np.testing.assert_allclose(found, fit_weights(features[rows], is_open[rows], right[rows], *given), atol=1e-4)
 
 
 def test_a_curve_says_how_often_the_best_are_right() -> None:

@@ -107,22 +107,11 @@ def test_plain_data_says_it_and_anything_else_is_refused() -> None:
     lists = plain["conformities"]
     with mistake("other-format"):
         AnswerSets.from_json({**plain, "version": 2}, SCHEMA)
-    for wrong, reason in (
-        (None, "3 relations"),
-        (lists[:1], "3 relations"),
-        ([lists[0][:1], *lists[1:]], "2 lists"),
-        ([[[1.0], [1.0, 2.0]], *lists[1:]], "equally long"),
-        ([[[2.0, 1.0], [1.0, 2.0]], *lists[1:]], "ascending"),
-        ([[[math.nan], [1.0]], *lists[1:]], "finite"),
-        ([[["x"], [1.0]], *lists[1:]], "finite"),
-        ([[[[1.0]], [[1.0]]], *lists[1:]], "finite"),
-        ([5, *lists[1:]], "2 lists"),
-    ):
-        with mistake("damaged-file") as caught:
+    unequal, falling, deep = [[1.0], [1.0, 2.0]], [[2.0, 1.0], [1.0, 2.0]], [[[1.0]], [[1.0]]]
+    firsts = (lists[0][:1], unequal, falling, deep, [[math.nan], [1.0]], [["x"], [1.0]], 5)
+    for wrong in (None, lists[:1], *([first, *lists[1:]] for first in firsts)):
+        with mistake("damaged-file", place="answer sets"):
             AnswerSets.from_json({**plain, "conformities": wrong}, SCHEMA)
-        assert reason in caught.value.reason
-    with mistake("damaged-file"):
-        AnswerSets.from_json([], SCHEMA)  # type: ignore[arg-type]
 
 
 class Small:

@@ -12,7 +12,7 @@ from relatum.data.hypergraph import Split
 from relatum.data.vocabulary import Ids
 from relatum.inference import new_fact_calibration
 from relatum.inference.answer_calibration import AnswerCalibration, fit_answer_calibration
-from relatum.inference.answer_sample import RIVALS, Answered, Rivals
+from relatum.inference.answer_sample import RIVALS, Answered
 from relatum.inference.calibration import Reliability
 from relatum.inference.new_fact_calibration import (
     AsAnswers,
@@ -22,6 +22,7 @@ from relatum.inference.new_fact_calibration import (
     fit_new_fact_calibration,
     share_unnamed,
 )
+from support.made_answers import rivals_with
 from support.made_models import made_graph
 from support.mistakes import mistake
 
@@ -33,8 +34,7 @@ ARITY = GRAPH.schema[RELATION].arity
 def answers() -> AnswerCalibration:
     """Return a calibration by which a fifth of the truth outside the training facts is validation facts."""
     rng = np.random.default_rng(0)
-    scores = -np.sort(-rng.normal(size=(300, RIVALS)), axis=1)
-    rivals = Rivals(scores, np.tile(np.arange(RIVALS, dtype=np.int32), (300, 1)), np.ones(300, np.int64))
+    rivals = rivals_with(rng.normal(size=(300, RIVALS)))
     right = (np.arange(RIVALS) == 0) & (rng.random((300, 1)) < 0.2)
     sample = Answered(RELATION, 0, np.zeros((ARITY, 300), np.int32), rivals, right, np.ones(300))
     found = fit_answer_calibration([sample], Split(GRAPH, GRAPH, GRAPH), 0.6)
@@ -92,9 +92,8 @@ def test_without_a_right_candidate_it_is_what_is_taken_to_hold() -> None:
 def test_candidates_are_new_answers_to_questions_that_have_known_ones() -> None:
     rng = np.random.default_rng(4)
     questions = rng.integers(0, 12, (ARITY, 6)).astype(np.int32)
-    entities = np.tile(np.arange(RIVALS, dtype=np.int32), (6, 1))
-    entities[:, -1] = -1
-    rivals = Rivals(-np.sort(-rng.normal(size=(6, RIVALS)), axis=1), entities, np.array([0, 1, 0, 2, 1, 1]))
+    rivals = rivals_with(rng.normal(size=(6, RIVALS)), np.array([0, 1, 0, 2, 1, 1]))
+    rivals.entities[:, -1] = -1
     right = np.zeros((6, RIVALS), np.bool_)
     right[3, 2] = True
     (found,) = best_candidates(ANSWERS, [Answered(RELATION, 1, questions, rivals, right, np.arange(6.0))])
@@ -129,9 +128,8 @@ def test_the_share_that_rules_do_not_name_is_drawn_to_that_of_all() -> None:
 
 def test_no_more_candidates_are_taken_than_wanted_however_many_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(new_fact_calibration, "_CANDIDATES", 10)
-    entities = np.tile(np.arange(RIVALS, dtype=np.int32), (6, 1))
-    rivals = Rivals(np.zeros((6, RIVALS)), entities, np.ones(6, np.int64))
-    equal = Answered(RELATION, 0, np.zeros((ARITY, 6), np.int32), rivals, np.zeros((6, RIVALS), np.bool_), np.ones(6))
+    rivals, questions = rivals_with(np.zeros((6, RIVALS))), np.zeros((ARITY, 6), np.int32)
+    equal = Answered(RELATION, 0, questions, rivals, np.zeros((6, RIVALS), np.bool_), np.ones(6))
     assert sum(len(one.right) for one in best_candidates(ANSWERS, [equal, equal])) == 10
     assert best_candidates(ANSWERS, []) == []
 
@@ -144,16 +142,9 @@ def test_it_is_kept_as_plain_data_and_anything_else_is_refused() -> None:
     assert (again.new(RELATION, found) == calibration.new(RELATION, found)).all()
     with mistake("other-format"):
         NewFactCalibration.from_json({**plain, "version": 7}, GRAPH.schema)
-    for wrong in (
-        [],
-        {**plain, "weights": plain["weights"][1:]},
-        {**plain, "offsets": ["a"]},
-        {**plain, "offsets": [*plain["offsets"], 0.0]},
-        {**plain, "unnamed": [0.0] * len(plain["unnamed"])},
-        {**plain, "valid": 0.0},
-        {**plain, "valid": 0.7, "test": 0.4},
-        {**plain, "weights": [float("nan")] * len(plain["weights"])},
-        {key: value for key, value in plain.items() if key != "offsets"},
-    ):
+    relations = len(plain["offsets"])
+    changes = {"weights": plain["weights"][1:], "offsets": ["a"], "unnamed": [0.0] * relations, "valid": 0.0, "test": 0.9}
+    more = ("offsets", [0.0] * (relations + 1)), ("weights", [float("nan")] * len(plain["weights"])), ("offsets", None)
+    for name, wrong in (*changes.items(), *more):
         with mistake("damaged-file", place="calibration of new facts"):
-            NewFactCalibration.from_json(wrong, GRAPH.schema)
+            NewFactCalibration.from_json({**plain, name: wrong}, GRAPH.schema)

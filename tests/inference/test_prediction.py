@@ -1,8 +1,10 @@
-"""The best facts that are not known: those that all answers to all questions give, without keeping these."""
+"""The best facts that are not known: those that all answers to all questions give, or with several positions open."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,11 +12,19 @@ import torch
 
 from relatum import Hypergraph, KnownAnswers
 from relatum.data.vocabulary import Ids
-from relatum.inference.prediction import AllQuestions, ListedQuestions, NewFacts, Questions, best_new_facts, questions_around
+from relatum.inference.prediction import (
+    AllQuestions,
+    ListedQuestions,
+    NewFacts,
+    Questions,
+    best_facts,
+    best_new_facts,
+    questions_around,
+)
 from relatum.inference.scoring import CandidateScorer, score, top
 from relatum.models import MODELS
-from relatum.models.base import Parameters
-from support.made_models import Case, made_case, made_graph
+from relatum.models.base import Model, Parameters
+from support.made_models import made_case, made_graph
 from support.mistakes import mistake
 
 Fact = tuple[int, ...]
@@ -22,30 +32,44 @@ Fact = tuple[int, ...]
 GRAPH = made_graph(entities=40, facts=12)
 
 
-def tables_of(case: Case, twins: int = 0) -> Parameters:
-    """Return tables in which so many entities have a twin: facts with either have the same score."""
-    tables = case.model.encode(case.parameters())
-    entities = tables["entities"].clone()
-    entities[:twins] = entities[len(entities) - twins :]
-    return {**tables, "entities": entities}
+class Asked:
+    """A model without training, the facts of a relation, and what is found around them."""
 
+    def __init__(self, name: str, model: str = "reale", twins: int = 0, graph: Hypergraph = GRAPH) -> None:
+        """Take tables in which so many entities have a twin: facts with either have the same score."""
+        self.case, self.relation, self.known = made_case(model, graph), graph.schema.id(name), KnownAnswers(graph)
+        self.facts = graph.table(name).columns
+        tables = self.case.model.encode(self.case.parameters())
+        entities = tables["entities"].clone()
+        entities[:twins] = entities[len(entities) - twins :]
+        self.tables = {**tables, "entities": entities}
 
-def slow_truth(
-    case: Case, tables: Parameters, relation: int, asked: ListedQuestions, allowed: list[Ids | None] | None = None
-) -> list[tuple[float, Fact, int]]:
-    """Return every new answer to every question: minus its score, fact, position; best first."""
-    known, best = KnownAnswers(case.graph), dict[Fact, tuple[float, int]]()
-    for position, columns in enumerate(asked.by_position):
-        mine = None if allowed is None else allowed[position]
-        there = known.lookup(np.full(columns.shape[1], relation, np.int32), columns, position)
-        wide = torch.from_numpy(columns.astype(np.int64))
-        found, scores = top(case.model, tables, relation, wide, position, case.model.num_entities, there)
-        for question, entities, values in zip(columns.T.tolist(), found.tolist(), scores.tolist(), strict=True):
-            for entity, value in zip(entities, values, strict=True):
-                fact = (*question[:position], entity, *question[position + 1 :])
-                if entity >= 0 and (mine is None or entity in mine):
-                    best[fact] = min(best.get(fact, (np.inf, 0)), (-value, position))
-    return sorted((value, fact, position) for fact, (value, position) in best.items())
+    def best(
+        self, most: int, asked: Questions | None = None, allowed: Sequence[Ids | None] | None = None, **more: Any
+    ) -> NewFacts:
+        scorer = CandidateScorer(self.case.model, self.tables, self.relation, self.known, allowed)
+        return best_new_facts(scorer, questions_around(self.facts) if asked is None else asked, most, **more)
+
+    def scores(self, facts: Iterable[Fact]) -> np.ndarray:
+        """Return the scores of facts, the best first."""
+        columns = torch.tensor(list(facts)).T
+        found = score(self.case.model, self.tables, torch.full((columns.shape[1],), self.relation), columns)
+        return found.sort(descending=True).values.numpy()
+
+    def slow_truth(self, allowed: Sequence[Ids | None] | None = None) -> list[tuple[float, Fact, int]]:
+        """Return every new answer to every question: minus its score, fact, position; best first."""
+        best, model = dict[Fact, tuple[float, int]](), self.case.model
+        for position, columns in enumerate(questions_around(self.facts).by_position):
+            mine = None if allowed is None else allowed[position]
+            there = self.known.lookup(np.full(columns.shape[1], self.relation, np.int32), columns, position)
+            wide = torch.from_numpy(columns.astype(np.int64))
+            found, scores = top(model, self.tables, self.relation, wide, position, model.num_entities, there)
+            for question, entities, values in zip(columns.T.tolist(), found.tolist(), scores.tolist(), strict=True):
+                for entity, value in zip(entities, values, strict=True):
+                    fact = (*question[:position], entity, *question[position + 1 :])
+                    if entity >= 0 and (mine is None or entity in mine):
+                        best[fact] = min(best.get(fact, (np.inf, 0)), (-value, position))
+        return sorted((value, fact, position) for fact, (value, position) in best.items())
 
 
 def told(found: NewFacts) -> list[tuple[float, Fact, int]]:
@@ -53,44 +77,33 @@ def told(found: NewFacts) -> list[tuple[float, Fact, int]]:
     return list(rows)
 
 
-def relations(graph: Hypergraph, *names: str) -> list[tuple[int, Ids]]:
-    return [(graph.schema.id(name), graph.table(name).columns) for name in names]
+def facts_of(columns: Ids) -> set[Fact]:
+    return set(map(tuple, columns.T.tolist()))
 
 
 @pytest.mark.parametrize("twins", [0, 15])
 @pytest.mark.parametrize("name", ["a1", "a2", "b3", "a4", "b5"])
 def test_they_are_those_that_all_answers_to_all_questions_give_to_the_bit(name: str, twins: int) -> None:
-    case = made_case("reale", GRAPH)
-    tables = tables_of(case, twins)
-    ((relation, facts),) = relations(GRAPH, name)
-    asked = questions_around(facts)
-    truth = slow_truth(case, tables, relation, asked)
+    asked = Asked(name, twins=twins)
+    truth = asked.slow_truth()
     assert twins == 0 or name == "a1" or len({value for value, _, _ in truth}) < len(truth)
     for most in (1, 2, 17, 100, 10**6):
-        found = best_new_facts(CandidateScorer(case.model, tables, relation, KnownAnswers(GRAPH)), asked, most)
-        assert told(found) == truth[:most]
+        assert told(asked.best(most)) == truth[:most]
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_every_fact_one_entity_away_is_looked_at(model: str) -> None:
-    case = made_case(model, GRAPH)
-    tables = tables_of(case)
-    for relation, facts in relations(GRAPH, "a2", "b4", "b7"):
-        stored = set(map(tuple, facts.T.tolist()))
+    for asked in (Asked(name, model) for name in ("a2", "b4", "b7")):
+        stored = facts_of(asked.facts)
         near = {
             (*fact[:position], entity, *fact[position + 1 :])
             for fact in stored
-            for position in range(len(facts))
+            for position in range(len(asked.facts))
             for entity in range(40)
         }
-        every = torch.tensor(sorted(near - stored)).T
-        scores = score(case.model, tables, torch.full((every.shape[1],), relation), every)
-        found = best_new_facts(
-            CandidateScorer(case.model, tables, relation, KnownAnswers(GRAPH)), questions_around(facts), 10**6
-        )
+        found = asked.best(10**6)
         assert sorted(map(tuple, found.columns.T.tolist())) == sorted(near - stored)
-        wanted = scores.sort(descending=True).values.numpy()
-        assert np.allclose(found.scores, wanted, rtol=1e-4, atol=1e-5)
+        assert np.allclose(found.scores, asked.scores(near - stored), rtol=1e-4, atol=1e-5)
         assert (np.diff(found.scores) <= 0).all()
 
 
@@ -107,84 +120,118 @@ def test_questions_are_distinct_and_all_there() -> None:
 
 @pytest.mark.parametrize("name", ["a1", "a2", "b3"])
 def test_all_facts_can_be_tried(name: str) -> None:
-    case = made_case("reale", GRAPH)
-    tables, everyone = tables_of(case, 6), np.arange(40, dtype=np.int32)
-    ((relation, facts),) = relations(GRAPH, name)
-    stored = set(map(tuple, facts.T.tolist()))
-    every = torch.tensor([fact for fact in itertools.product(range(40), repeat=len(facts)) if fact not in stored]).T
-    scores = score(case.model, tables, torch.full((every.shape[1],), relation), every)
-    asked: Questions = AllQuestions([everyone] * len(facts))
-    found = best_new_facts(CandidateScorer(case.model, tables, relation, KnownAnswers(GRAPH)), asked, 200)
-    assert np.allclose(found.scores, scores.sort(descending=True).values[:200].numpy(), rtol=1e-5)
-    assert not stored & set(map(tuple, found.columns.T.tolist()))
-    assert len(np.unique(found.columns, axis=1).T) == len(found.scores) == min(200, every.shape[1])
+    asked, everyone = Asked(name, twins=6), np.arange(40, dtype=np.int32)
+    stored, arity = facts_of(asked.facts), len(asked.facts)
+    every = [fact for fact in itertools.product(range(40), repeat=arity) if fact not in stored]
+    found = asked.best(200, AllQuestions([everyone] * arity))
+    assert np.allclose(found.scores, asked.scores(every)[:200], rtol=1e-5)
+    assert not stored & facts_of(found.columns)
+    assert len(np.unique(found.columns, axis=1).T) == len(found.scores) == min(200, len(every))
 
 
 def test_entities_can_be_kept_to_their_positions() -> None:
-    case = made_case("reale", GRAPH)
-    tables = tables_of(case, 10)
-    ((relation, facts),) = relations(GRAPH, "b3")
-    allowed: list[Ids | None] = [np.unique(facts[0]), None, np.arange(0, 40, 3, dtype=np.int32)]
-    asked = questions_around(facts)
-    truth = slow_truth(case, tables, relation, asked, allowed)
+    asked = Asked("b3", twins=10)
+    allowed: list[Ids | None] = [np.unique(asked.facts[0]), None, np.arange(0, 40, 3, dtype=np.int32)]
+    truth = asked.slow_truth(allowed)
     for most in (5, 10**6):
         # Not to the bit: how sums are rounded depends on who the candidates are.
-        found = best_new_facts(CandidateScorer(case.model, tables, relation, KnownAnswers(GRAPH), allowed), asked, most)
+        found = asked.best(most, allowed=allowed)
         assert np.allclose(-found.scores, [value for value, _, _ in truth[:most]], rtol=1e-5)
     assert sorted(map(tuple, found.columns.T.tolist())) == sorted(fact for _, fact, _ in truth)
-    nobody: list[Ids | None] = [np.empty(0, np.int32)] * 3
-    assert not len(
-        best_new_facts(CandidateScorer(case.model, tables, relation, KnownAnswers(GRAPH), nobody), asked, 9).scores
-    )
+    assert not len(asked.best(9, allowed=[np.empty(0, np.int32)] * 3).scores)
 
 
 def test_a_least_score_and_one_answer_a_question() -> None:
-    case = made_case("reale", GRAPH)
-    tables = tables_of(case, 10)
-    ((relation, facts),) = relations(GRAPH, "b4")
-    asked, known = questions_around(facts), KnownAnswers(GRAPH)
-    every = best_new_facts(CandidateScorer(case.model, tables, relation, known), asked, 10**6)
+    asked = Asked("b4", twins=10)
+    every = asked.best(10**6)
     least = float(every.scores[33])
-    found = told(best_new_facts(CandidateScorer(case.model, tables, relation, known), asked, 10**6, least=least))
+    found = told(asked.best(10**6, least=least))
     assert found == [one for one in told(every) if -one[0] >= least]
     assert 34 <= len(found) < len(every.scores)
     above = np.nextafter(least, np.inf)  # in float64, which no score reaches that is equal to `least` in float32
-    more = told(best_new_facts(CandidateScorer(case.model, tables, relation, known), asked, 10**6, least=above))
-    assert more == [one for one in told(every) if -one[0] > least]
-    firsts = best_new_facts(CandidateScorer(case.model, tables, relation, known), asked, 10**6, answers=1)
-    assert 0 < len(firsts.scores) <= len(asked)
+    assert told(asked.best(10**6, least=above)) == [one for one in told(every) if -one[0] > least]
+    firsts = asked.best(10**6, answers=1)
+    assert 0 < len(firsts.scores) <= len(questions_around(asked.facts))
     assert set(told(firsts)) <= set(told(every))
 
 
 def test_many_answers_to_few_questions_are_found_and_counted_once() -> None:
-    graph = Hypergraph.of([("sold", f"e{n:03}", f"e{n + 1:03}") for n in range(700)])
-    case = made_case("reale", graph)
-    tables = tables_of(case, 300)
-    relation, facts = 0, graph.table("sold").columns[:, :9]
-    done: list[int] = []
+    asked = Asked("sold", twins=300, graph=Hypergraph.of([("sold", f"e{n:03}", f"e{n + 1:03}") for n in range(700)]))
+    asked.facts = asked.facts[:, :9]
     for most in (4, 40, 400, 4000):
-        done.clear()
-        asked = questions_around(facts)
-        found = best_new_facts(
-            CandidateScorer(case.model, tables, relation, KnownAnswers(graph)), asked, most, advance=done.append
-        )
-        assert told(found) == slow_truth(case, tables, relation, asked)[:most]
-        assert sum(done) == len(asked)
+        done: list[int] = []
+        assert told(asked.best(most, advance=done.append)) == asked.slow_truth()[:most]
+        assert sum(done) == len(questions_around(asked.facts))
 
 
-def test_without_questions_there_are_no_facts() -> None:
-    case = made_case("reale", GRAPH)
-    nothing = ListedQuestions([np.empty((2, 0), np.int32)] * 2)
-    found = best_new_facts(
-        CandidateScorer(case.model, tables_of(case), GRAPH.schema.id("a2"), KnownAnswers(GRAPH)), nothing, 5
-    )
-    assert found.columns.shape == (2, 0)
-
-
-def test_a_score_that_is_no_number_is_an_error() -> None:
-    case = made_case("reale", GRAPH)
-    tables = tables_of(case)
-    tables["entities"][3] = torch.nan
-    ((relation, facts),) = relations(GRAPH, "a2")
+def test_without_questions_there_are_no_facts_and_a_score_that_is_no_number_is_an_error() -> None:
+    asked = Asked("a2")
+    assert asked.best(5, ListedQuestions([np.empty((2, 0), np.int32)] * 2)).columns.shape == (2, 0)
+    asked.tables["entities"][3] = torch.nan
     with mistake("not-finite"):
-        best_new_facts(CandidateScorer(case.model, tables, relation, KnownAnswers(GRAPH)), questions_around(facts), 5)
+        asked.best(5)
+
+
+DENSE = made_graph(entities=12, facts=40)
+
+
+def given_by(name: str) -> tuple[Model, Parameters, int, torch.Tensor]:
+    """Return a model, its tables, a relation of three positions, and the entities of one of its facts."""
+    case = made_case(name, DENSE)
+    relations, columns = next(batch for batch in case.batches() if len(batch[1]) == 3)
+    return case.model, case.model.encode(case.parameters()), int(relations[0]), columns[:, :1]
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_trying_all_finds_the_best(name: str, count: int) -> None:
+    model, tables, relation, given = given_by(name)
+    for positions in map(list, itertools.combinations(range(3), count)):
+        facts, scores = best_facts(CandidateScorer(model, tables, relation), given, positions, 7)
+        all_facts = given.repeat(1, 12**count)
+        all_facts[positions] = torch.tensor(list(itertools.product(range(12), repeat=count))).T
+        every = score(model, tables, torch.full((12**count,), relation), all_facts)
+        assert torch.allclose(scores, every.sort(descending=True).values[:7], rtol=1e-4, atol=1e-5)
+        assert torch.allclose(scores, score(model, tables, torch.full((7,), relation), facts), rtol=1e-4, atol=1e-5)
+        assert len(np.unique(facts.numpy(), axis=1).T) == 7
+        others = [place for place in range(3) if place not in positions]
+        assert torch.equal(facts[others], given[others].expand(-1, 7))
+
+
+@pytest.mark.parametrize("beam", [None, 20])
+def test_known_facts_can_be_left_out(beam: int | None) -> None:
+    model, tables, relation, given = given_by("reale")
+    facts, _ = best_facts(CandidateScorer(model, tables, relation, KnownAnswers(DENSE)), given, [0, 1, 2], 10**4, beam)
+    name = DENSE.schema[relation].name
+    stored = set(map(tuple, DENSE.table(name).columns.T.tolist()))
+    found = set(map(tuple, facts.T.tolist()))
+    assert stored
+    assert not stored & found
+    assert beam is not None or len(found) == 12**3 - len(stored)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_beam_finds_most_of_the_best(name: str) -> None:
+    model, tables, relation, given = given_by(name)
+    arguments = (CandidateScorer(model, tables, relation), given, [0, 1, 2], 5)
+    exact, _ = best_facts(*arguments)
+    found, scores = best_facts(*arguments, beam=60)
+    best = set(map(tuple, exact.T.tolist()))
+    assert len(best & set(map(tuple, found.T.tolist()))) >= 3
+    assert torch.equal(scores, scores.sort(descending=True).values)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("beam", [None, 200])
+def test_only_the_allowed_entities_stand_at_a_position(name: str, beam: int | None) -> None:
+    (model, tables, relation, given), known = given_by(name), KnownAnswers(DENSE)
+    allowed = [np.array(ids, np.int32) for ids in ([1, 4, 5, 9], [0, 2, 11])]
+    stored = set(map(tuple, DENSE.table(DENSE.schema[relation].name).columns.T.tolist()))
+    facts, scores = best_facts(CandidateScorer(model, tables, relation, known, [*allowed, None]), given, [0, 1], 99, beam)
+    every = {(a, b, int(given[2, 0])) for a, b in itertools.product(*(ids.tolist() for ids in allowed))} - stored
+    assert set(map(tuple, facts.T.tolist())) == every
+    expected = score(model, tables, torch.full((len(every),), relation), facts)
+    assert torch.allclose(scores, expected, rtol=1e-4, atol=1e-5)
+    nobody = [np.empty(0, np.int32), None, None]
+    found, _ = best_facts(CandidateScorer(model, tables, relation, known, nobody), given, [0, 1], 3, beam)
+    assert found.shape == (3, 0)

@@ -1,17 +1,20 @@
-"""Ranking equals a plain count over all entities, question by question; breakdowns add up to the whole."""
+"""Ranking equals a plain count over all entities, question by question; ranks by three rules for ties, and their metrics."""
 
 from __future__ import annotations
 
+import itertools
+import json
 from collections import defaultdict
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from relatum import Hypergraph, KnownAnswers
-from relatum.inference.evaluation import KEYS, breakdown, macro_mrr
-from relatum.inference.ranking import Metrics, rank
+from relatum.inference.ranking import Metrics, Ranks, rank
 from relatum.models.base import Parameters
 from support.made_models import Case, made_case
 from support.mistakes import mistake
@@ -102,34 +105,6 @@ def made(name: str = "m-distmult") -> tuple[Case, Parameters, Hypergraph, Hyperg
     return drawn_case(name, np.random.default_rng(3))
 
 
-def test_repeated_facts_are_asked_about_as_often_as_they_are_there() -> None:
-    graph = Hypergraph.of([("sold", "a", "b", "c")] * 3 + [("is", "a"), ("is", "d"), ("is", "d")])
-    case = made_case("m-distmult", graph)
-    ranks = rank(case.model, case.parameters(), graph, KnownAnswers(graph))
-    assert len(ranks) == 3 * 3 + 3
-    assert np.bincount(ranks.fact).tolist() == [1, 1, 1, 3, 3, 3]  # a question for each position of each fact
-    assert sorted(ranks.position[ranks.fact == 3].tolist()) == [0, 1, 2]
-
-
-def test_a_filter_makes_no_rank_worse_and_some_better() -> None:
-    case, parameters, train, held = made()
-    raw = rank(case.model, parameters, held, None)
-    filtered = rank(case.model, parameters, held, KnownAnswers(train, held))
-    assert np.all(filtered.pessimistic <= raw.pessimistic)
-    assert np.any(filtered.realistic < raw.realistic)
-
-
-def test_a_fact_that_is_among_the_known_ones_still_counts_against_the_rest_only() -> None:
-    graph = Hypergraph.of([("is", "a"), ("is", "b"), ("r", "c", "d")])
-    case = made_case("m-distmult", graph)
-    parameters = case.parameters()
-    parameters["entities"][:] = 1.0  # all tie
-    ranks = rank(case.model, parameters, graph, KnownAnswers(graph))
-    assert ranks.better.tolist() == [0] * 4
-    assert ranks.equal.tolist() == [2, 2, 3, 3]
-    assert rank(case.model, parameters, graph, None).equal.tolist() == [3, 3, 3, 3]
-
-
 @pytest.mark.parametrize("name", ["reale", "m-distmult", "nalp", "neuinfer", "hinge"])
 def test_a_nan_is_an_error_that_names_the_relation(name: str) -> None:
     case, parameters, train, held = made(name)
@@ -138,22 +113,6 @@ def test_a_nan_is_an_error_that_names_the_relation(name: str) -> None:
     parameters["entities"][0] = torch.nan
     with mistake("not-finite"):
         rank(case.model, parameters, only, KnownAnswers(train))
-
-
-def test_ranking_leaves_the_parameters_alone() -> None:
-    case, parameters, train, held = made("reale")
-    before = {key: tensor.clone() for key, tensor in parameters.items()}
-    rank(case.model, parameters, held, KnownAnswers(train, held), train)
-    assert all(torch.equal(parameters[key], tensor) for key, tensor in before.items())
-
-
-def test_no_facts_give_no_questions() -> None:
-    case, parameters, train, held = made()
-    nothing = restrict(held, [])
-    ranks = rank(case.model, parameters, nothing, KnownAnswers(train), train)
-    assert len(ranks) == 0
-    assert breakdown(ranks, "arity", train.schema) == {}
-    assert macro_mrr({}) == 0.0
 
 
 def test_unseen_marks_all_questions_of_a_fact_with_an_entity_that_training_never_saw() -> None:
@@ -169,46 +128,69 @@ def test_unseen_marks_all_questions_of_a_fact_with_an_entity_that_training_never
     assert not rank(case.model, case.parameters(), graph, None).unseen.any()
 
 
-@pytest.mark.parametrize("key", KEYS)
-def test_a_breakdown_adds_up_to_the_whole(key: str) -> None:
-    case, parameters, train, held = made()
-    ranks = rank(case.model, parameters, held, KnownAnswers(train, held), train)
-    whole, parts = Metrics.of(ranks), breakdown(ranks, key, held.schema)
-    assert sum(part.questions for part in parts.values()) == whole.questions
-    assert sum(part.ties for part in parts.values()) == whole.ties
-    for value in ("mrr", "mean_rank", "mrr_optimistic", "mrr_pessimistic"):
-        total = sum(part.questions * getattr(part, value) for part in parts.values())
-        assert total / whole.questions == pytest.approx(getattr(whole, value))
-    for k, share in whole.hits.items():
-        assert sum(part.questions * part.hits[k] for part in parts.values()) / whole.questions == pytest.approx(share)
+def ranks_of(better: list[int], equal: list[int]) -> Ranks:
+    """Return ranks of as many facts of arity 1."""
+    number = np.arange(len(better))
+    ones, zeros = np.ones_like(number), np.zeros_like(number)
+    return Ranks(np.array(better, np.int64), np.array(equal, np.int64), number, zeros, ones, zeros, number % 2 == 1)
 
 
-def test_the_parts_of_a_breakdown_are_named_and_in_order() -> None:
-    graph = Hypergraph.of([("sold", "a", "b", "c"), ("buyer", "a", "c"), ("is", "a"), ("is", "new")])
-    case = made_case("m-distmult", graph)
-    train = restrict(graph, [fact for fact in graph if fact[1] != "new"])
-    ranks = rank(case.model, case.parameters(), graph, None, train)
-    sizes = {key: {name: part.questions for name, part in breakdown(ranks, key, graph.schema).items()} for key in KEYS}
-    assert sizes == {
-        "arity": {"1": 2, "2": 2, "3": 3},
-        "position": {"0": 4, "1": 2, "2": 1},
-        "relation": {"buyer": 2, "is": 2, "sold": 3},
-        "seen": {"unseen": 1, "seen": 6},
+COUNTS = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=20)
+
+
+@pytest.mark.parametrize(("better", "equal"), [(0, 0), (0, 3), (2, 1), (3, 2)])
+def test_the_rules_are_the_best_the_worst_and_the_mean_place_over_all_orders_of_ties(better: int, equal: int) -> None:
+    orders = itertools.permutations(["true", *["tied"] * equal])
+    places = [1 + better + order.index("true") for order in orders]
+    ranks = ranks_of([better], [equal])
+    assert ranks.optimistic[0] == min(places)
+    assert ranks.pessimistic[0] == max(places)
+    assert ranks.realistic[0] == pytest.approx(np.mean(places))
+
+
+def test_metrics_of_hand_made_ranks() -> None:
+    metrics = ranks_of([0, 1, 4, 20], [0, 3, 0, 0]).metrics  # realistic ranks 1, 3.5, 5, 21
+    assert metrics.questions == 4
+    assert metrics.mrr == pytest.approx((1 + 1 / 3.5 + 1 / 5 + 1 / 21) / 4)
+    assert metrics.hits == {1: 0.25, 3: 0.25, 10: 0.75}
+    assert metrics.mean_rank == pytest.approx(30.5 / 4)
+    assert metrics.mrr_optimistic == pytest.approx((1 + 1 / 2 + 1 / 5 + 1 / 21) / 4)
+    assert metrics.mrr_pessimistic == pytest.approx((1 + 1 / 5 + 1 / 5 + 1 / 21) / 4)
+    assert metrics.ties == 1
+
+
+def test_a_rank_equal_to_k_is_a_hit() -> None:
+    assert Metrics.of(ranks_of([0, 2, 9], [0, 0, 0])).hits == {1: pytest.approx(1 / 3), 3: pytest.approx(2 / 3), 10: 1.0}
+
+
+def test_json_has_the_names_that_programs_read() -> None:
+    found = json.loads(json.dumps(Metrics.of(ranks_of([0, 1], [0, 1])).to_json()))
+    assert found == {
+        "mrr": pytest.approx((1 + 1 / 2.5) / 2),
+        "hits@1": 0.5,
+        "hits@3": 1.0,
+        "hits@10": 1.0,
+        "mean_rank": 1.75,
+        "questions": 2,
+        "ties": 1,
+        "mrr_optimistic": 0.75,
+        "mrr_pessimistic": pytest.approx((1 + 1 / 3) / 2),
     }
-    assert [list(breakdown(ranks, key, graph.schema)) for key in KEYS[:3]] == [list(sizes[key]) for key in KEYS[:3]]
 
 
-def test_the_macro_average_counts_each_part_once() -> None:
-    case, parameters, train, held = made()
-    parts = breakdown(rank(case.model, parameters, held, KnownAnswers(train, held)), "relation", held.schema)
-    assert len(parts) > 1
-    assert macro_mrr(parts) == pytest.approx(sum(part.mrr for part in parts.values()) / len(parts))
+def test_metrics_of_no_questions_are_zero() -> None:
+    none, some = (Metrics.of(ranks_of(each, each)).to_json() for each in ([], [0]))
+    assert not any(none.values())
+    assert {name: type(value) for name, value in none.items()} == {name: type(value) for name, value in some.items()}
 
 
-def test_an_unknown_key_is_refused_with_the_nearest() -> None:
-    case, parameters, _, held = made()
-    ranks = rank(case.model, parameters, held, None)
-    with mistake("unknown-name"):
-        breakdown(ranks, "relations", held.schema)
-    with mistake("unknown-name"):
-        breakdown(ranks, "unseen_flag", held.schema)
+@given(COUNTS, st.data())
+def test_chosen_questions_and_the_rest_join_to_the_whole(drawn: list[tuple[int, int]], data: st.DataObject) -> None:
+    ranks = ranks_of(*map(list, zip(*drawn, strict=True)))
+    chosen = np.array(data.draw(st.lists(st.booleans(), min_size=len(ranks), max_size=len(ranks))))
+    kept, rest = ranks.where(chosen), ranks.where(~chosen)
+    assert (len(kept), len(rest)) == (chosen.sum(), (~chosen).sum())
+    joined = Ranks.join([kept, rest])
+    order = np.concatenate([np.flatnonzero(chosen), np.flatnonzero(~chosen)])
+    for name in ("better", "equal", "fact", "relation", "arity", "position", "unseen"):
+        assert np.array_equal(getattr(joined, name), getattr(ranks, name)[order]), name

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from relatum import KnownAnswers
-from relatum.inference import ranking, tiled_counts
+from relatum.inference import tiled_counts
 from relatum.inference.scoring import count_better
 from relatum.inference.tiled_counts import count_in_tiles, tile_size
 from relatum.models import MODELS
@@ -38,15 +38,10 @@ def test_tiles_count_as_the_whole_does(name: str, size: int) -> None:
                 np.testing.assert_array_equal(found, whole)
 
 
-def test_where_memory_is_short_ranks_come_from_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_are_tiles_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     case = made_case("reale", GRAPH)
-    parameters, known = case.parameters(1), KnownAnswers(GRAPH)
-    tables = case.model.encode(parameters)
+    tables = case.model.encode(case.parameters(1))
     assert tile_size(case.model, tables, 0, 0) is None
-    whole = ranking.rank(case.model, parameters, GRAPH, known)
     monkeypatch.setattr(tiled_counts, "free", lambda: 8 * 4)
     monkeypatch.setattr(tiled_counts, "_LEAST", 6)
     assert tile_size(case.model, tables, 0, 0) == 6
-    found = ranking.rank(case.model, parameters, GRAPH, known)
-    np.testing.assert_array_equal(found.better, whole.better)
-    np.testing.assert_array_equal(found.equal, whole.equal)

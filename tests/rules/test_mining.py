@@ -89,30 +89,24 @@ def test_the_text_and_the_counts_of_a_rule_are_those_of_its_tuples() -> None:
     assert str(rule) == "t = difference(a, b)"
     head, body = set(graph.table("t")), set(evaluate(rule.body, graph))
     assert rule.support == len(head & body)
-    assert rule.confidence == pytest.approx(len(head & body) / len(body))
-    assert rule.coverage == pytest.approx(len(head & body) / len(head))
+    assert (rule.confidence, rule.coverage) == pytest.approx((rule.support / len(body), rule.support / len(head)))
+    (part,) = mine_rules(graph_of(0.8, t=set(sorted(A)[::2]), a=A), observed=0.8)
+    assert str(part) == "t within a"
 
 
-def test_a_part_is_within_and_not_equal() -> None:
-    graph = graph_of(0.8, t=set(sorted(A)[::2]), a=A)
-    (rule,) = mine_rules(graph, observed=0.8)
-    assert str(rule) == "t within a"
-
-
-def test_half_of_two_relations_is_no_rule() -> None:
-    assert mine_rules(graph_of(0.8, a=A, b=B), observed=0.8) == []
+def test_chance_half_of_two_relations_and_odd_data_are_no_rules() -> None:
+    unrelated = graph_of(**{f"r{number}": drawn(150, 2, number) for number in range(8)})
+    too_few = graph_of(a={("x", "y")}, b={("y", "x")})
+    for graph in (unrelated, too_few, graph_of(a=A), Hypergraph.of([], [RelationSchema("empty", 2)])):
+        assert mine_rules(graph) == []
+    assert mine_rules(unrelated, observed=0.5) == mine_rules(graph_of(0.8, a=A, b=B), observed=0.8) == []
+    assert mine_rules(Hypergraph.of([("a", name) for name in NAMES], [RelationSchema("empty", 1)])) == []
 
 
 def test_one_tuple_on_both_sides_forbids_a_difference() -> None:
     right = sorted(A & B)[0]
     assert "difference" in str(rules_of(graph_of(t=A - B, a=A, b=B), "t"))
     assert "difference" not in str(rules_of(graph_of(t=(A - B) | {right}, a=A, b=B), "t"))
-
-
-def test_chance_alone_is_no_rule() -> None:
-    unrelated = {f"r{number}": drawn(150, 2, number) for number in range(8)}
-    assert mine_rules(graph_of(**unrelated)) == []
-    assert mine_rules(graph_of(**unrelated), observed=0.5) == []
 
 
 def test_a_renaming_is_said_once_and_a_ring_of_renamings_without_its_last_link() -> None:
@@ -169,14 +163,6 @@ def test_a_share_that_cannot_be_is_refused(share: float) -> None:
         mine_rules(graph_of(a=A), observed=share)
 
 
-def test_odd_data_has_no_rules() -> None:
-    assert mine_rules(Hypergraph.of([], [RelationSchema("empty", 2)])) == []
-    assert mine_rules(graph_of(a=A)) == []
-    one = {(name,) for name in NAMES}
-    assert mine_rules(Hypergraph.of([("a", *fact) for fact in sorted(one)], [RelationSchema("empty", 1)])) == []
-    assert mine_rules(graph_of(a={("x", "y")}, b={("y", "x")})) == []  # too few to say anything
-
-
 def test_relations_of_one_column_have_rules_too() -> None:
     left, right = {(name,) for name in NAMES[:40]}, {(name,) for name in NAMES[20:]}
     found = mine_rules(graph_of(both=left | right, left=left, right=right, only=left - right), observed=1)
@@ -189,24 +175,15 @@ def test_ids_that_fill_more_than_one_machine_word_are_no_problem() -> None:
     assert len(found) == 1
 
 
-def found_and_right(seed: int, share: float, chance: int) -> tuple[int, int]:
-    """Return how many equalities are found in a part of a made dataset, and how many of them hold for all of it."""
+@pytest.mark.parametrize(
+    ("seed", "share", "least"), [(5, 0.8, 14), (4002, 0.8, 30), (4011, 0.8, 30), (4002, 0.6, 18), (4006, 0.6, 15)]
+)
+def test_a_made_dataset_is_understood(seed: int, share: float, least: int) -> None:
+    """Of the equalities that are found in a part of it most hold for all of it."""
     made = synthesize(find_preset("small"), seed)
-    rng = np.random.default_rng(chance)
+    rng = np.random.default_rng(0 if seed == 5 else seed)
     found = mine_rules(Hypergraph.of([fact for fact in made.truth if rng.random() < share]))
     equal = [rule for rule in found if rule.kind == RuleKind.EQUAL]
-    right = [rule for rule in equal if set(evaluate(rule.body, made.truth)) == set(made.truth.table(rule.head.name))]
-    return len(equal), len(right)
-
-
-def test_a_made_dataset_is_understood() -> None:
-    equal, right = found_and_right(5, 0.8, 0)
-    assert equal >= 15
-    assert right >= 0.9 * equal
-
-
-@pytest.mark.parametrize(("seed", "share", "least"), [(4002, 0.8, 30), (4011, 0.8, 30), (4002, 0.6, 18), (4006, 0.6, 15)])
-def test_a_made_dataset_whose_rules_hardly_gather_is_understood_too(seed: int, share: float, least: int) -> None:
-    equal, right = found_and_right(seed, share, seed)
+    right = sum(set(evaluate(rule.body, made.truth)) == set(made.truth.table(rule.head.name)) for rule in equal)
     assert right >= least
-    assert right >= (0.85 if share == 0.8 else 0.65) * equal
+    assert right >= (0.65 if share == 0.6 else 0.9 if seed == 5 else 0.85) * len(equal)

@@ -2,9 +2,9 @@
 
 Each cell of a fact is a question whose answer is known. Two witnesses are heard about it.
 
-- Evidence, by counting: how likely the value is where the fact itself is left out (`mixture`), against any value of the
-  column, which is what an accident would write there. It is in nats: 3 says that an accident is e^3 times as likely as what
-  is known of the other entities allows.
+- Evidence, by counting: how likely the value is where the fact itself is left out, against any value of the column, which is
+  what an accident would write there. It is in nats: 3 says that an accident is e^3 times as likely as what is known of the
+  other entities allows.
 - The embedding: by how much the value beats the best other one that is not known. The model was trained on the fact, right
   or wrong, so the margin is compared with that of the other facts of the column: only what is two standard deviations below
   the usual counts. How much it counts is learned from the first witness: by how much more often facts with a low margin are
@@ -12,6 +12,12 @@ Each cell of a fact is a question whose answer is known. Two witnesses are heard
 
 Beside them stands how often a column is doubtful at all. The sum is the doubt of a cell, and that of a fact is the doubt of
 its most doubtful cell: comparable among all columns and relations.
+
+What evidence expects is a mixture of what each rule finds. A rule that finds twelve facts, nine of which name a value, gives
+it a share of 9 / 12. The mixture takes the shares of all rules of the position, each weighed by how well it foretells what
+facts have, and beside them how frequent the value is, that it may be a new one, and that it stands there by accident, which
+gives any value of the column the same share. The weights are found by expectation maximisation on facts whose own word is
+left out, so they need no validation facts.
 """
 
 from __future__ import annotations
@@ -19,6 +25,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 import torch
@@ -30,12 +37,85 @@ from relatum.data.known_answers import KnownAnswers
 from relatum.data.sorting import differs_from_previous
 from relatum.data.vocabulary import Ids
 from relatum.evidence.evidence import Evidence
-from relatum.evidence.mixture import Mixture
 from relatum.evidence.soft_rule import SoftRule
 from relatum.fitting import log_odds, logistic, sigmoid
 from relatum.inference.scoring import CandidateScorer, score
 from relatum.kernels.evidence import count_shares
 from relatum.models.base import Model, Parameters
+
+_SIZES = 5  # that a rule has weights for: it finds 1 fact, 2 or 3, 4 to 7, 8 to 15, or more
+_ACCIDENTS = 0.01  # facts by accident, among those that a rule finds
+_MAXIMISATIONS = 40
+_OWN_SIZE = 1.0  # facts that the weight of a rule as a whole counts for, beside those of one size
+_TINY = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """What rules make of the values at one position together.
+
+    Attributes:
+        values: how many different values the column has.
+        new: how many facts have a value there that no other one has.
+        weights: of each rule by how many facts it finds, [rules, sizes]; behind the rules those of the frequency, of any
+            value, and of new values.
+    """
+
+    values: int
+    new: int
+    weights: Float64
+
+    @classmethod
+    def fitted(cls, own: Int64, total: Int64, values: int, new: int) -> Self:
+        """Return the mixture that makes what facts have most likely.
+
+        The counts, [rules + 1, n], are of facts that name what each fact has, itself left out, and of those that name
+        anything that is no known answer; the last row is by frequency. For `values` and `new` see the class.
+        """
+        begun = cls(values, new, np.ones((len(own) + 2, _SIZES)))
+        shares, size, there = begun._shares(own, total)
+        cells = (np.arange(len(shares))[:, None] * _SIZES + size)[there]
+        weights = begun.weights
+        for _ in range(_MAXIMISATIONS):
+            prior = _normalised(weights, size, there)
+            posterior = prior * shares
+            posterior /= posterior.sum(0)
+            gained, expected = (
+                np.bincount(cells, each[there], minlength=weights.size).reshape(weights.shape) for each in (posterior, prior)
+            )
+            whole = (gained.sum(1, keepdims=True) + 10 * _TINY) / (expected.sum(1, keepdims=True) + 10 * _TINY)
+            weights = weights * (gained + _OWN_SIZE * whole + _TINY) / (expected + _OWN_SIZE + _TINY)
+        return cls(values, new, weights)
+
+    def likelihood(self, own: Int64, total: Int64) -> Float64:
+        """Return how likely what each fact has is, [n], by the same counts as `fitted` takes."""
+        shares, size, there = self._shares(own, total)
+        found: Float64 = (_normalised(self.weights, size, there) * shares).sum(0)
+        return found
+
+    def rule_weights(self, total: Int64) -> Float64:
+        """Return how much each rule weighs where they find so many facts, [rules], the frequency left out."""
+        _, size, there = self._shares(np.zeros((len(total), 1), np.int64), total[:, None])
+        found: Float64 = _normalised(self.weights, size, there)[: len(total) - 1, 0]
+        return found
+
+    def _shares(self, own: Int64, total: Int64) -> tuple[Float64, Int64, Bool]:
+        """Return the share that each part of the mixture gives a value, its size, and whether it says anything."""
+        any_value = np.full(own.shape[1], 1 / self.values)
+        unseen = (own[-1] == 0) / max(1, self.new)
+        by_rules = (own + _ACCIDENTS / self.values) / (total + _ACCIDENTS)
+        shares = np.concatenate([by_rules, any_value[None], unseen[None]])
+        sizes = np.concatenate([total, np.ones((2, own.shape[1]), np.int64)])
+        size = np.minimum(np.log2(np.maximum(sizes, 1)).astype(np.int64), _SIZES - 1)
+        return shares, size, sizes > 0
+
+
+def _normalised(weights: Float64, size: Int64, there: Bool) -> Float64:
+    """Return the weights of the parts that say something about a fact, which are 1 together."""
+    found: Float64 = np.take_along_axis(weights, size, axis=1) * there
+    found /= found.sum(0)
+    return found
+
 
 _FITTED = 20_000  # facts that a mixture is fitted to, and that are counted at once
 _USUAL, _MOST = 2.0, 4.0  # standard deviations below the usual margin, from which on it counts, and up to which
@@ -113,20 +193,15 @@ def judge(
 ) -> Doubts:
     """Return how doubtful the known facts of relations are.
 
-    Args:
-        model: the model.
-        tables: what `model.encode` gave.
-        evidence: the rules; their weights do not matter.
-        held_out: facts beside those that evidence reads, which the model was not trained on.
-        known: all known facts, which are no rivals of each other.
-        relations: the ids of the relations to judge.
-        advance: called with how many cells are done since the last call.
+    They are those that evidence reads, whose weights do not matter, and `held_out` ones, which the model was not trained on.
+    All that is known are no rivals of each other. `advance` is called with how many cells are done since the last call.
     """
     judged = []
     for relation in relations:
         facts, part = _facts(evidence.facts, held_out, relation)
         if facts.shape[1]:
-            judged.append(_judged(model, tables, evidence, relation, facts, part, known, advance))
+            scorer = CandidateScorer(model, tables, relation, known, [np.unique(column) for column in facts])
+            judged.append(_judged(scorer, evidence, known, facts, part, advance))
     return _weighed(judged)
 
 
@@ -139,7 +214,9 @@ def expected(evidence: Evidence, judged: JudgedRelation, fact: int, known: Known
     """
     found = []
     for position in range(len(judged.facts)):
-        entity, share = _best_named(evidence, judged, fact, position, known)
+        column = _Column(evidence, known, judged.relation, position)
+        trained = judged.part[[fact]] == 0
+        entity, share = column.best_named(judged.facts[:, [fact]], trained, judged.mixtures[position])
         if entity < 0:
             entity, share = int(judged.rivals[position, fact]), 1 / judged.mixtures[position].values
         found.append((judged.doubt[position, fact] + np.log(share), -position, entity))
@@ -147,24 +224,62 @@ def expected(evidence: Evidence, judged: JudgedRelation, fact: int, known: Known
     return -position, entity
 
 
-def _best_named(
-    evidence: Evidence, judged: JudgedRelation, fact: int, position: int, known: KnownAnswers
-) -> tuple[int, float]:
-    """Return the entity that rules together name most for a position of a fact, and its share; -1 if they name none."""
-    one, trained = judged.facts[:, [fact]], judged.part[[fact]] == 0
-    rules = _rules(evidence, judged.relation, position)
-    total = _counts(evidence, judged.relation, position, one, trained, known)[1][:, 0]
-    shares: dict[int, float] = defaultdict(float)
-    for rule, weight, size in zip(rules, judged.mixtures[position].rule_weights(total), total.tolist(), strict=False):
-        if size:
-            entities, times = np.unique(evidence.store.found(rule, one)[0], return_counts=True)
-            times = times - (entities == _left_out(evidence, rule, one, trained)[0])
-            for entity, time in zip(entities.tolist(), times.tolist(), strict=True):
-                shares[entity] += weight * time / size
-    for entity in (*_known(known, judged.relation, one, position)[0].tolist(), int(one[position, 0])):
-        shares.pop(entity, None)
-    best = max(shares, key=lambda entity: (shares[entity], -entity), default=-1)
-    return (best, shares[best]) if best >= 0 and shares[best] > 0 else (-1, 0.0)
+class _Column:
+    """A position of a relation: what the rules that read an answer from one fact count about it.
+
+    What others name does not count how often something is so.
+    """
+
+    def __init__(self, evidence: Evidence, known: KnownAnswers, relation: int, position: int) -> None:
+        self._store, self._known, self._relation, self._position = evidence.store, known, relation, position
+        self._rules = [rule for rule in evidence.about(relation, position) if rule.template == "match"]
+        self._facts = evidence.store.columns[relation].shape[1]
+        self._frequency = np.bincount(evidence.store.columns[relation][position], minlength=len(evidence.facts.entities))
+
+    def counts(self, facts: Ids, trained: Bool) -> tuple[Int64, Int64]:
+        """Return how many facts name what facts have, and how many name anything that is not known, [rules + 1, n] both.
+
+        The last row is about the column as a whole. A fact is left out of what is counted about it.
+        """
+        answers = self._answers(facts)
+        own, total = np.empty((2, len(self._rules) + 1, facts.shape[1]), np.int64)
+        for row, rule in enumerate(self._rules):
+            found, left_out = self._store.found(rule, facts), self._left_out(rule, facts, trained)
+            own[row], total[row] = count_shares(found, facts[self._position], answers, left_out)
+        own[-1] = self._frequency[facts[self._position]] - trained
+        total[-1] = self._facts - trained
+        return own, total
+
+    def mixture(self, facts: Ids, trained: Bool, values: int) -> Mixture:
+        """Return what evidence expects of a column with so many values."""
+        rng, count = np.random.default_rng(0), facts.shape[1]
+        drawn = np.sort(rng.choice(count, _FITTED, replace=False)) if count > _FITTED else np.arange(count)
+        own, total = self.counts(facts[:, drawn], trained[drawn])
+        new = int(np.count_nonzero(self._frequency[facts[self._position]] - trained == 0))
+        return Mixture.fitted(own, total, values, new)
+
+    def best_named(self, fact: Ids, trained: Bool, mixture: Mixture) -> tuple[int, float]:
+        """Return the entity that rules together name most for a fact, int32[arity, 1], and its share; -1 for none."""
+        total = self.counts(fact, trained)[1][:, 0]
+        shares: dict[int, float] = defaultdict(float)
+        for rule, weight, size in zip(self._rules, mixture.rule_weights(total), total.tolist(), strict=False):
+            if size:
+                entities, times = np.unique(self._store.found(rule, fact)[0], return_counts=True)
+                times = times - (entities == self._left_out(rule, fact, trained)[0])
+                for entity, time in zip(entities.tolist(), times.tolist(), strict=True):
+                    shares[entity] += weight * time / size
+        for entity in (*self._answers(fact)[0].tolist(), int(fact[self._position, 0])):
+            shares.pop(entity, None)
+        best = max(shares, key=lambda entity: (shares[entity], -entity), default=-1)
+        return (best, shares[best]) if best >= 0 and shares[best] > 0 else (-1, 0.0)
+
+    def _answers(self, facts: Ids) -> AnswerLists:
+        return self._known.lookup(np.full(facts.shape[1], self._relation, np.int32), facts, self._position)
+
+    def _left_out(self, rule: SoftRule, facts: Ids, trained: Bool) -> Ids:
+        """Return what each fact would itself name by a rule, -1 where the rule does not read it."""
+        left_out: Ids = np.where(trained, self._store.own(rule, facts), -1).astype(np.int32)
+        return left_out
 
 
 def _facts(train: Hypergraph, held_out: Sequence[Hypergraph], relation: int) -> tuple[Ids, Int64]:
@@ -178,82 +293,28 @@ def _facts(train: Hypergraph, held_out: Sequence[Hypergraph], relation: int) -> 
 
 
 def _judged(
-    model: Model,
-    tables: Parameters,
-    evidence: Evidence,
-    relation: int,
-    facts: Ids,
-    part: Int64,
-    known: KnownAnswers,
-    advance: Callable[[int], None],
+    scorer: CandidateScorer, evidence: Evidence, known: KnownAnswers, facts: Ids, part: Int64, advance: Callable[[int], None]
 ) -> JudgedRelation:
-    count, trained = facts.shape[1], part == 0
-    values = [np.unique(column) for column in facts]
-    scorer = CandidateScorer(model, tables, relation, known, values)
-    own = score(model, tables, torch.full((count,), relation), torch.from_numpy(facts.astype(np.int64))).numpy(force=True)
+    """Return how doubtful facts are; candidates are what stands at each position."""
+    count, trained, relation = facts.shape[1], part == 0, scorer.relation
+    relations, columns = torch.full((count,), relation), torch.from_numpy(facts.astype(np.int64))
+    own = score(scorer.model, scorer.tables, relations, columns).numpy(force=True)
     likely, margins, rivals, mixtures = np.empty(facts.shape), np.zeros(facts.shape), np.empty_like(facts), []
     for position in range(len(facts)):
-        mixture = _mixture(evidence, relation, position, facts, trained, known, len(values[position]))
-        mixtures.append(mixture)
+        column = _Column(evidence, known, relation, position)
+        mixtures.append(column.mixture(facts, trained, scorer.count(position)))
         for start in range(0, count, _FITTED):
             some = slice(start, min(start + _FITTED, count))
-            counts = _counts(evidence, relation, position, facts[:, some], trained[some], known)
-            likely[position, some] = mixture.likelihood(*counts)
+            likely[position, some] = mixtures[-1].likelihood(*column.counts(facts[:, some], trained[some]))
             best, scores = scorer.top(position, facts[:, some], 1)
             rivals[position, some] = best[:, 0]
             margins[position, some] = own[some] - scores[:, 0]
             advance(some.stop - start)
         for each in (trained, ~trained):  # a fact that was not trained on is not expected to stand out as much
             margins[position, each] = _below_usual(margins[position, each])
-    sizes = np.array([len(each) for each in values])
+    sizes = np.array([scorer.count(position) for position in range(len(facts))])
     by_evidence = -np.log(likely) - np.log(sizes)[:, None]
     return JudgedRelation(relation, facts, part, by_evidence, margins, rivals, tuple(mixtures))
-
-
-def _mixture(
-    evidence: Evidence, relation: int, position: int, facts: Ids, trained: Bool, known: KnownAnswers, values: int
-) -> Mixture:
-    rng, count = np.random.default_rng(0), facts.shape[1]
-    drawn = np.sort(rng.choice(count, _FITTED, replace=False)) if count > _FITTED else np.arange(count)
-    own, total = _counts(evidence, relation, position, facts[:, drawn], trained[drawn], known)
-    new = int(np.count_nonzero(_frequency(evidence, relation, position)[facts[position]] - trained == 0))
-    return Mixture.fitted(own, total, values, new)
-
-
-def _counts(
-    evidence: Evidence, relation: int, position: int, facts: Ids, trained: Bool, known: KnownAnswers
-) -> tuple[Int64, Int64]:
-    """Return how many facts name what facts have, and how many name anything that is not known, [rules + 1, n] both.
-
-    The last row is about the column as a whole. A fact is left out of what is counted about it.
-    """
-    rules, answers = _rules(evidence, relation, position), _known(known, relation, facts, position)
-    own, total = np.empty((2, len(rules) + 1, facts.shape[1]), np.int64)
-    for row, rule in enumerate(rules):
-        left_out = _left_out(evidence, rule, facts, trained)
-        own[row], total[row] = count_shares(evidence.store.found(rule, facts), facts[position], answers, left_out)
-    own[-1] = _frequency(evidence, relation, position)[facts[position]] - trained
-    total[-1] = evidence.store.columns[relation].shape[1] - trained
-    return own, total
-
-
-def _rules(evidence: Evidence, relation: int, position: int) -> list[SoftRule]:
-    """Return the rules that read an answer from one fact: what others name does not count how often something is so."""
-    return [rule for rule in evidence.about(relation, position) if rule.template == "match"]
-
-
-def _left_out(evidence: Evidence, rule: SoftRule, facts: Ids, trained: Bool) -> Ids:
-    """Return what each fact would itself name by a rule, -1 where the rule does not read it."""
-    left_out: Ids = np.where(trained, evidence.store.own(rule, facts), -1).astype(np.int32)
-    return left_out
-
-
-def _frequency(evidence: Evidence, relation: int, position: int) -> Int64:
-    return np.bincount(evidence.store.columns[relation][position], minlength=len(evidence.facts.entities))
-
-
-def _known(known: KnownAnswers, relation: int, facts: Ids, position: int) -> AnswerLists:
-    return known.lookup(np.full(facts.shape[1], relation, np.int32), facts, position)
 
 
 def _below_usual(margins: Float64) -> Float64:

@@ -10,12 +10,14 @@ import numpy as np
 
 from relatum.arrays import Bool, Float32, Float64, Int64
 from relatum.data.hypergraph import Hypergraph
+from relatum.data.known_answers import KnownAnswers
 from relatum.data.schema import Schema
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError
-from relatum.evidence.facts import WIDEST, FactStore
+from relatum.evidence.facts import WIDEST, FactStore, other_answers
 from relatum.evidence.neighbours import Neighbourhood, Neighbours
 from relatum.evidence.soft_rule import SoftRule
+from relatum.inference.ranking import Ranks, ranks_by
 from relatum.kernels.filters import Bonus
 from relatum.kernels.soft_rules import RuleProgram, RuleScratch, fire
 
@@ -130,17 +132,11 @@ class Evidence:
         Where a position never has the entity of another one, what the others hold is among it too: a club does not play
         against itself.
         """
-        rows, entities, *strengths = fire(
-            self._program(relation, position),
-            self.store.pool.arrays,
-            questions,
-            len(self.facts.entities),
-            _TOGETHER,
-            WIDEST,
-            self._scratches,
-        )
+        program, size = self._program(relation, position), len(self.facts.entities)
+        found_by_rules = fire(program, self.store.pool.arrays, questions, size, _TOGETHER, WIDEST, self._scratches)
+        rows, entities, *strengths = found_by_rules
         found = Fired(rows, entities, *strengths, *np.zeros((2, len(rows)), np.float32))
-        apart, size = self.store.never_equal(relation, position), len(self.facts.entities)
+        apart = self.store.never_equal(relation, position)
         if (neighbours := self.neighbours.get((relation, position))) is not None:
             found = found.with_neighbours(*neighbours.named(questions), size)
         given = questions[apart]
@@ -168,6 +164,31 @@ class Evidence:
         counts = np.bincount(fired.rows, minlength=questions.shape[1])
         values = (fired.features @ weights).astype(np.float32)
         return Bonus(fired.entities, np.cumsum(counts) - counts, counts, values)
+
+    def ranks(self, facts: Hypergraph, known: KnownAnswers | None) -> Ranks:
+        """Return how held-out facts rank by rules alone; candidates that none names stand together behind the others.
+
+        Known answers do not count as better, other than the right one; with None the ranks are raw.
+        """
+
+        def count(relation: int, position: int, columns: Ids) -> tuple[Int64, Int64]:
+            size, entities = columns.shape[1], len(self.facts.entities)
+            truth, hidden = other_answers(known, relation, position, columns, entities)
+            fired = self.fired(relation, position, columns)
+            pairs = fired.rows * entities + fired.entities
+            free = ~np.isin(pairs, hidden)
+            pairs, strength, rows = pairs[free], fired.strength[free], fired.rows[free]
+            where = np.minimum(np.searchsorted(pairs, truth), max(0, len(pairs) - 1))
+            named = pairs[where] == truth if len(pairs) else np.zeros(size, np.bool_)
+            bar = np.zeros(size, np.float32)
+            bar[named] = strength[where[named]]
+            better = np.bincount(rows, strength > bar[rows], minlength=size).astype(np.int64)
+            level = np.bincount(rows, strength == bar[rows], minlength=size).astype(np.int64) - named
+            total = np.bincount(rows, minlength=size)
+            others = entities - np.bincount(hidden // entities, minlength=size) - total  # that no rule names
+            return better, np.where(named, level, others - 1)
+
+        return ranks_by(count, facts, self.facts)
 
     def to_json(self) -> dict[str, Any]:
         """Return rules and weights as plain data."""

@@ -5,10 +5,13 @@ Rules are judged by training facts as well, each of which does not speak for its
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from relatum.arrays import Bool, Int64
 from relatum.data.answer_index import AnswerIndex, AnswerLists
@@ -16,12 +19,73 @@ from relatum.data.hypergraph import Hypergraph
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.sorting import differs_from_previous, spread
 from relatum.data.vocabulary import Ids
-from relatum.evidence.index_pool import IndexPool
 from relatum.evidence.soft_rule import ANY, JOINED, Atom, SoftRule, constant_entity
 from relatum.kernels.evidence import TIMES, count_right
-from relatum.kernels.soft_rules import MATCH, PATH, VALUE, RuleProgram
+from relatum.kernels.soft_rules import MATCH, PATH, VALUE, PooledIndexes, RuleProgram
 
-_ROW = -1  # the number of a fact, where the answer of an index is no position
+
+class IndexPool:
+    """Indexes that are put together, one after the other; what was there stays as it is."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Hashable, int] = {}
+        self._lock = threading.Lock()
+        short = "offsets", "answers"
+        self._grown = {name: _Growing(np.int32 if name in short else np.int64) for name in PooledIndexes._fields}
+        self._extend(levels=[0], bounds=[0])
+
+    def number(self, name: Hashable, make: Callable[[], AnswerIndex]) -> int:
+        """Return the number of the index of a name; `make` makes it where it is not there yet."""
+        with self._lock:
+            if name not in self._numbers:
+                self._numbers[name] = self._add(make())
+            return self._numbers[name]
+
+    @property
+    def arrays(self) -> PooledIndexes:
+        """The arrays as they are now; what is added later does not change them."""
+        with self._lock:
+            return PooledIndexes(**{name: each.values for name, each in self._grown.items()})
+
+    def _add(self, index: AnswerIndex) -> int:
+        size = {name: len(each) for name, each in self._grown.items()}
+        self._extend(offset_starts=[size["offsets"]], answer_starts=[size["answers"]])
+        self._extend(offsets=index.offsets, answers=index.answers)
+        for columns, keys in index.levels:
+            self._extend(widths=[len(columns)], keys=keys)
+            self._extend(bounds=[len(self._grown["keys"])])
+        self._extend(levels=[len(self._grown["widths"])])
+        return size["levels"] - 1
+
+    def _extend(self, **values: npt.ArrayLike) -> None:
+        for name, each in values.items():
+            self._grown[name].extend(each)
+
+
+class _Growing:
+    """An array that grows at its end; views of it stay valid."""
+
+    def __init__(self, dtype: npt.DTypeLike) -> None:
+        self._array, self._size = np.empty(64, dtype), 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        return self._array[: self._size]
+
+    def extend(self, values: npt.ArrayLike) -> None:
+        more = np.asarray(values, self._array.dtype)
+        wanted = self._size + len(more)
+        if wanted > len(self._array):
+            larger = np.empty(max(wanted, len(self._array) * 3 // 2), self._array.dtype)
+            larger[: self._size] = self.values
+            self._array = larger
+        self._array[self._size : wanted] = more
+        self._size = wanted
+
+
 _TEMPLATES = {"match": MATCH, "path": PATH}
 WIDEST = 300  # facts that a path may lead to from one question; what leads to more says little about each
 SUPPORT = 3  # facts that bear out what a rule may be made of, at least
@@ -44,14 +108,16 @@ class FactStore:
         distinct = self.graph.distinct()
         self.columns = [distinct.table(relation.name).columns for relation in self.graph.schema]
 
-    def lookup(
-        self, relation: int, answer: int, positions: Sequence[int], key: Sequence[Ids], equal: Sequence[int] = ()
-    ) -> AnswerLists:
-        """Return what stands at `answer` of the facts that hold a key at some positions, as often as facts have it.
+    def answers(self, relation: int, position: int, facts: Ids) -> AnswerLists:
+        """Return what stands at a position of the facts that are like others, int32[arity, n], at all other positions."""
+        others = tuple(one for one in range(len(facts)) if one != position)
+        return self.lookup((relation, position, others, ()), [facts[one] for one in others])
 
-        Only facts are read that have the same at `answer` and at the `equal` positions.
+    def lookup(self, which: Which, key: Sequence[Ids]) -> AnswerLists:
+        """Return what stands at the answer's position of the facts that hold a key, as often as facts have it.
+
+        Only facts are read that have the same there and at the equal positions.
         """
-        which = (relation, answer, tuple(positions), tuple(equal))
         if which not in self._indexes:
             self._indexes[which] = self._index_of(which)
         return self._indexes[which].lookup(key)
@@ -61,12 +127,9 @@ class FactStore:
         firsts, seconds = [], []
         for rule in rules:
             first, *rest = rule.body
-            if not rule.names_what_is_read:
-                bound = [position for position, term in enumerate(first.terms) if term != ANY]
-                firsts.append(self._pooled(first, bound[0], bound))
-            else:
-                firsts.append(self._pooled_matching(first, JOINED if rest else rule.position))
-            seconds.append(self._pooled_matching(rest[0], rule.position) if rest else (0, []))
+            wanted = JOINED if rest else rule.position if rule.names_what_is_read else None
+            firsts.append(self._pooled(first, wanted))
+            seconds.append(self._pooled(rest[0], rule.position) if rest else (0, []))
         return RuleProgram(
             np.array([_TEMPLATES.get(rule.template, VALUE) for rule in rules], np.int8),
             np.array([rule.confidence for rule in rules], np.float32),
@@ -77,15 +140,10 @@ class FactStore:
             np.array([term for _, terms in (*firsts, *seconds) for term in terms], np.int64),
         )
 
-    def _pooled_matching(self, atom: Atom, wanted: int) -> tuple[int, list[int]]:
-        """Return the index that `_matching` looks in, by its number in the pool, and the terms of the key."""
-        answer, *equal = atom.where(wanted)
-        bound = [position for position, term in enumerate(atom.terms) if term not in (ANY, wanted)]
-        return self._pooled(atom, answer, bound, equal)
-
-    def _pooled(self, atom: Atom, answer: int, bound: Sequence[int], equal: Sequence[int] = ()) -> tuple[int, list[int]]:
-        which = (atom.relation, answer, tuple(bound), tuple(equal))
-        return self.pool.number(which, lambda: self._index_of(which)), [atom.terms[position] for position in bound]
+    def _pooled(self, atom: Atom, wanted: int | None) -> tuple[int, list[int]]:
+        """Return the index that `_standing` looks in, by its number in the pool, and the terms of the key."""
+        which = _which(atom, wanted)
+        return self.pool.number(which, lambda: self._index_of(which)), [atom.terms[position] for position in which[2]]
 
     def _index_of(self, which: Which) -> AnswerIndex:
         relation, answer, positions, equal = which
@@ -93,17 +151,6 @@ class FactStore:
         if equal:
             columns = columns[:, (columns[list(equal)] == columns[answer]).all(axis=0)]
         return AnswerIndex([columns[one] for one in positions], [size] * len(positions), columns[answer], size)
-
-    def rows(self, relation: int, positions: Sequence[int], key: Sequence[Ids]) -> AnswerLists:
-        """Return the numbers of the facts that hold a key at some positions."""
-        which = (relation, _ROW, tuple(positions), ())
-        if which not in self._indexes:
-            columns, size = self.columns[relation], len(self.graph.entities)
-            count = columns.shape[1]
-            self._indexes[which] = AnswerIndex(
-                [columns[one] for one in positions], [size] * len(positions), np.arange(count, dtype=np.int32), count
-            )
-        return self._indexes[which].lookup(key)
 
     def never_equal(self, relation: int, position: int) -> list[int]:
         """Return the other positions of a relation that have never the same entity as one, in any of its facts."""
@@ -117,8 +164,7 @@ class FactStore:
 
     def borne_out(self, atom: Atom, questions: Ids) -> Bool:
         """Return for each question whether there is a fact that is like an atom."""
-        bound = [position for position, term in enumerate(atom.terms) if term != ANY]
-        return self._standing(atom, bound[0], bound, questions).counts > 0
+        return self._standing(atom, None, questions).counts > 0
 
     def found(self, rule: SoftRule, questions: Ids, *, itself: bool = True) -> AnswerLists:
         """Return what a rule finds for questions, int32[arity, n], a candidate as often as facts name it.
@@ -129,7 +175,7 @@ class FactStore:
         if not rule.names_what_is_read:
             return self._values(rule, questions)
         if len(rule.body) == 1:
-            return self._matching(rule.body[0], rule.position, questions)
+            return self._standing(rule.body[0], rule.position, questions)
         return self._joined(rule, questions, itself=itself)
 
     def groundings(self, rule: SoftRule, fact: Ids) -> list[tuple[int, ...]]:
@@ -170,11 +216,7 @@ class FactStore:
     def _like(self, atom: Atom, fact: Ids, relation: int) -> Bool:
         """Return which facts of an atom's relation are like it, where a fact of another is given; not this one itself."""
         columns = self.columns[atom.relation]
-        like = np.ones(columns.shape[1], np.bool_)
-        for position, term in enumerate(atom.terms):
-            if term not in (ANY, JOINED):
-                entity = constant_entity(term)
-                like &= columns[position] == (fact[term] if entity is None else entity)
+        like = _is_like(atom, columns, (JOINED,), fact)
         if atom.relation == relation:
             like &= (columns != fact[:, None]).any(axis=0)
         return like
@@ -193,25 +235,12 @@ class FactStore:
             like, named = _is_like(atom, facts), self._column(rule.answer, facts)
         return np.where(like, named, nothing)
 
-    def _matching(self, atom: Atom, wanted: int, questions: Ids, joined: Ids | None = None) -> AnswerLists:
-        """Return what stands where an atom has a term, in the facts that are like it."""
-        answer, *equal = atom.where(wanted)
-        bound = [position for position, term in enumerate(atom.terms) if term not in (ANY, wanted)]
-        return self._standing(atom, answer, bound, questions, joined, equal)
-
-    def _standing(
-        self,
-        atom: Atom,
-        answer: int,
-        bound: Sequence[int],
-        questions: Ids,
-        joined: Ids | None = None,
-        equal: Sequence[int] = (),
-    ) -> AnswerLists:
-        """Return what stands at `answer` of the facts that are like an atom at the bound positions."""
-        key = [self._column(atom.terms[position], questions, joined) for position in bound]
+    def _standing(self, atom: Atom, wanted: int | None, questions: Ids, joined: Ids | None = None) -> AnswerLists:
+        """Return what stands where an atom has a term, or for None something, in the facts that are like it."""
+        which = _which(atom, wanted)
+        key = [self._column(atom.terms[position], questions, joined) for position in which[2]]
         there = np.all([(one >= 0) & (one < len(self.graph.entities)) for one in key], axis=0)
-        lists = self.lookup(atom.relation, answer, bound, [np.where(there, one, 0).astype(np.int32) for one in key], equal)
+        lists = self.lookup(which, [np.where(there, one, 0).astype(np.int32) for one in key])
         return AnswerLists(lists.pool, lists.starts, np.where(there, lists.counts, 0))
 
     def _column(self, term: int, questions: Ids, joined: Ids | None = None) -> Ids:
@@ -224,21 +253,20 @@ class FactStore:
     def _values(self, rule: SoftRule, questions: Ids) -> AnswerLists:
         """Return the constant or given entity that a rule names, as often as facts are like its atom, up to `TIMES`."""
         (atom,) = rule.body
-        bound = [position for position, term in enumerate(atom.terms) if term != ANY]
         named = self._column(rule.answer, questions)
         there = (named >= 0) & (named < len(self.graph.entities))
-        counts = np.where(there, np.minimum(self._standing(atom, bound[0], bound, questions).counts, TIMES), 0)
+        counts = np.where(there, np.minimum(self._standing(atom, None, questions).counts, TIMES), 0)
         return AnswerLists(np.repeat(named, counts), np.cumsum(counts) - counts, counts)
 
     def _joined(self, rule: SoftRule, questions: Ids, *, itself: bool) -> AnswerLists:
         """Return what a path leads to: from given entities to the joined ones, and from these to candidates."""
         first, second = rule.body
         count, position = questions.shape[1], rule.position
-        rows, joined = _pairs(self._matching(first, JOINED, questions), np.arange(count))
+        rows, joined = _pairs(self._standing(first, JOINED, questions), np.arange(count))
         if not itself and first.relation == rule.relation:
             own = _is_like(first, questions, (JOINED,))[rows] & (questions[first.where(JOINED)[0]][rows] == joined)
             rows, joined = _without_one(own, rows, joined)
-        through, candidates = _pairs(self._matching(second, position, questions[:, rows], joined), rows)
+        through, candidates = _pairs(self._standing(second, position, questions[:, rows], joined), rows)
         if not itself and second.relation == rule.relation:
             start, end = second.where(JOINED)[0], second.where(position)[0]
             own = (_is_like(second, questions, (JOINED, position))[rows] & (questions[start][rows] == joined))[through]
@@ -250,13 +278,21 @@ class FactStore:
         return AnswerLists(candidates[order], np.cumsum(counts) - counts, counts)
 
 
-def _is_like(atom: Atom, facts: Ids, free: Sequence[int] = ()) -> Bool:
-    """Return for each fact of the head's relation, which is the atom's too, whether it is itself like the atom."""
+def _which(atom: Atom, wanted: int | None) -> Which:
+    """Return the index of the facts that are like an atom, whose answer stands where it has a term; for None anywhere."""
+    bound = tuple(position for position, term in enumerate(atom.terms) if term not in (ANY, wanted))
+    answer, *equal = bound[:1] if wanted is None else atom.where(wanted)
+    return atom.relation, answer, bound, tuple(equal)
+
+
+def _is_like(atom: Atom, facts: Ids, free: Sequence[int] = (), head: Ids | None = None) -> Bool:
+    """Return which facts of an atom's relation are like it, where the head is a fact, or by default they themselves."""
+    head = facts if head is None else head
     like = np.ones(facts.shape[1], np.bool_)
     for position, term in enumerate(atom.terms):
         if term != ANY and term not in free:
             entity = constant_entity(term)
-            like &= facts[position] == (facts[term] if entity is None else entity)
+            like &= facts[position] == (head[term] if entity is None else entity)
     return like
 
 
@@ -296,8 +332,7 @@ def _with_terms(looked: Sequence[tuple[int, Sequence[int]]], start: int) -> tupl
 
 def judged(store: FactStore, rule: SoftRule, facts: Ids) -> SoftRule:
     """Return a rule with how often it is right about some facts."""
-    others = [one for one in range(len(facts)) if one != rule.position]
-    known = store.lookup(rule.relation, rule.position, others, [facts[one] for one in others])
+    known = store.answers(rule.relation, rule.position, facts)
     found = store.found(rule, facts, itself=False)
     right, named = count_right(found, facts[rule.position], known, store.own(rule, facts))
     return replace(rule, rights=tuple(right.tolist()), nameds=tuple(named.tolist()))

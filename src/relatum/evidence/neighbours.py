@@ -144,8 +144,7 @@ class Neighbours:
         The fact is looked upon as if it were not known; other known answers to the same question are not among them.
         """
         position, relation = self.neighbourhood.position, self.neighbourhood.relation
-        others = [one for one in range(len(facts)) if one != position]
-        known = store.lookup(relation, position, others, [facts[one] for one in others])
+        known = store.answers(relation, position, facts)
         rows, entities, shares = self.named(facts, facts[position])
         starts = np.searchsorted(rows, np.arange(facts.shape[1] + 1))
         for question in range(facts.shape[1]):

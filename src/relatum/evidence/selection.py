@@ -149,8 +149,7 @@ def _examples(evidence: Evidence, rule: SoftRule) -> list[str]:
 def _counter_example(evidence: Evidence, rule: SoftRule) -> str:
     """Return a fact that a rule names beside a training fact and that is not known, with what it rests on."""
     facts, _ = _sample(evidence, rule.relation)
-    others = [one for one in range(len(facts)) if one != rule.position]
-    known = evidence.store.lookup(rule.relation, rule.position, others, [facts[one] for one in others])
+    known = evidence.store.answers(rule.relation, rule.position, facts)
     rows, named = evidence.store.found(rule, facts, itself=False).pairs()
     size = len(evidence.facts.entities)
     there, answers = known.pairs()

@@ -80,7 +80,8 @@ def fit_weights(
     """
     facts, rng = sample(split.valid, _FACTS) if len(split.valid) else split.valid, np.random.default_rng(seed)
     known = KnownAnswers(split.train, split.valid)
-    groups = list(_groups(model, tables, evidence, facts, known, rng, advance))
+    with torch.no_grad():
+        groups = list(_Asked(model, tables, evidence, known, rng).groups(facts, advance))
     if not any(len(one.features) and one.features.any() for one in groups):
         evidence.weights, evidence.common = {}, np.zeros(FEATURES)
         return
@@ -88,73 +89,68 @@ def fit_weights(
         evidence.weights, evidence.common = _fitted(groups)
 
 
-@torch.no_grad()
-def _groups(
-    model: Model,
-    tables: Parameters,
-    evidence: Evidence,
-    facts: Hypergraph,
-    known: KnownAnswers,
-    rng: np.random.Generator,
-    advance: Callable[[int], None],
-) -> Iterator[_Group]:
-    """Yield the questions of facts, by relation and position."""
-    for relation, schema in enumerate(facts.schema):
-        columns = facts.table(schema.name).columns
-        if not columns.shape[1]:
-            continue
-        for position in range(schema.arity):
-            yield _at(model, tables, evidence, relation, position, columns, known, rng)
-        advance(columns.shape[1])
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """Who is asked: a model with its encoded parameters, and evidence; known answers are no candidates."""
 
+    model: Model
+    tables: Parameters
+    evidence: Evidence
+    known: KnownAnswers
+    rng: np.random.Generator
 
-def _at(
-    model: Model,
-    tables: Parameters,
-    evidence: Evidence,
-    relation: int,
-    position: int,
-    columns: Ids,
-    known: KnownAnswers,
-    rng: np.random.Generator,
-) -> _Group:
-    count, entities = columns.shape[1], model.num_entities
-    truth, hidden = other_answers(known, relation, position, columns, entities)
-    fired = evidence.fired(relation, position, columns)
-    pairs, strength = fired.rows * entities + fired.entities, fired.strength
-    free = ~np.isin(pairs, hidden)
-    by_rules = strength[free] > 0
-    named = np.union1d(
-        _strongest(pairs[free][by_rules], strength[free][by_rules], entities, truth),
-        _strongest(pairs[free], fired.others[free], entities, truth),
-    )
-    rest, behind = _drawn_from(np.setdiff1d(pairs[free], named), entities, count, rng)
-    out = np.union1d(np.union1d(hidden, pairs), truth)
-    side = model.candidates(tables, torch.tensor(relation), position, None)
-    best, _ = scoring.top(
-        model,
-        tables,
-        relation,
-        torch.from_numpy(columns.astype(np.int64)),
-        position,
-        min(_BEST, entities),
-        excluded_pairs(*np.divmod(out, entities), count),
-        side,
-    )
-    found = best.numpy(force=True)
-    likely = (np.arange(count)[:, None] * entities + found)[found >= 0]
-    whole = np.unique(np.concatenate([named, likely, truth]))
-    drawn = np.unique(np.arange(count)[:, None] * entities + rng.integers(0, entities, (count, _RANDOM)))
-    drawn = drawn[~np.isin(drawn, np.concatenate([whole, hidden, pairs]))]
-    chosen = np.concatenate([whole, rest, drawn])
-    offsets = np.concatenate([np.zeros(len(whole)), behind, np.full(len(drawn), np.log(max(1, entities / _RANDOM)))])
-    features = np.zeros((len(chosen), FEATURES))
-    where = np.searchsorted(pairs, chosen)
-    there = (where < len(pairs)) & (np.append(pairs, -1)[where] == chosen)
-    features[there] = fired.features[where[there]]
-    rows = chosen // entities
-    scores = _scores(model, tables, relation, position, columns, side, rows, chosen % entities)
-    return _Group((relation, position), rows, scores, features, offsets, np.searchsorted(whole, truth), count)
+    def groups(self, facts: Hypergraph, advance: Callable[[int], None]) -> Iterator[_Group]:
+        """Yield the questions of facts, by relation and position."""
+        for relation, schema in enumerate(facts.schema):
+            columns = facts.table(schema.name).columns
+            for position in range(schema.arity if columns.shape[1] else 0):
+                yield self._at(relation, position, columns)
+            advance(columns.shape[1])
+
+    def _at(self, relation: int, position: int, columns: Ids) -> _Group:
+        count, entities = columns.shape[1], self.model.num_entities
+        truth, hidden = other_answers(self.known, relation, position, columns, entities)
+        fired = self.evidence.fired(relation, position, columns)
+        pairs, strength = fired.rows * entities + fired.entities, fired.strength
+        free = ~np.isin(pairs, hidden)
+        by_rules = strength[free] > 0
+        named = np.union1d(
+            _strongest(pairs[free][by_rules], strength[free][by_rules], entities, truth),
+            _strongest(pairs[free], fired.others[free], entities, truth),
+        )
+        rest, behind = _drawn_from(np.setdiff1d(pairs[free], named), entities, count, self.rng)
+        out = np.union1d(np.union1d(hidden, pairs), truth)
+        side = self.model.candidates(self.tables, torch.tensor(relation), position, None)
+        questions, excluded = torch.from_numpy(columns.astype(np.int64)), excluded_pairs(*np.divmod(out, entities), count)
+        most = min(_BEST, entities)
+        best, _ = scoring.top(self.model, self.tables, relation, questions, position, most, excluded, side)
+        found = best.numpy(force=True)
+        likely = (np.arange(count)[:, None] * entities + found)[found >= 0]
+        whole = np.unique(np.concatenate([named, likely, truth]))
+        drawn = np.unique(np.arange(count)[:, None] * entities + self.rng.integers(0, entities, (count, _RANDOM)))
+        drawn = drawn[~np.isin(drawn, np.concatenate([whole, hidden, pairs]))]
+        chosen = np.concatenate([whole, rest, drawn])
+        offsets = np.concatenate([np.zeros(len(whole)), behind, np.full(len(drawn), np.log(max(1, entities / _RANDOM)))])
+        features = np.zeros((len(chosen), FEATURES))
+        where = np.searchsorted(pairs, chosen)
+        there = (where < len(pairs)) & (np.append(pairs, -1)[where] == chosen)
+        features[there] = fired.features[where[there]]
+        rows = chosen // entities
+        scores = self._scores(relation, position, questions, side, rows, chosen % entities)
+        return _Group((relation, position), rows, scores, features, offsets, np.searchsorted(whole, truth), count)
+
+    def _scores(
+        self, relation: int, position: int, questions: Tensor, candidates: Tensor, rows: Int64, entities: Int64
+    ) -> Float64:
+        """Return the model's scores of pairs of a question and an entity, whose candidate side is given."""
+        combine, one = self.model.combine(self.tables), torch.tensor(relation)
+        queries = self.model.queries(self.tables, one.expand(questions.shape[1]), questions, position)
+        found = []
+        for start in range(0, len(rows), _PAIRS):
+            part = slice(start, start + _PAIRS)
+            sides = queries[torch.from_numpy(rows[part])], candidates[torch.from_numpy(entities[part])]
+            found.append(combine.pairs(*sides).double().numpy(force=True))
+        return np.concatenate(found)
 
 
 def _strongest(pairs: Int64, strength: Float32, entities: int, truth: Int64) -> Int64:
@@ -174,28 +170,6 @@ def _drawn_from(pairs: Int64, entities: int, questions: int, rng: np.random.Gene
     drawn = np.sort(shuffled[np.arange(len(rows)) - np.searchsorted(rows, rows) < _RANDOM])
     sizes = np.bincount(rows, minlength=questions)
     return drawn, np.log(np.maximum(1, sizes[drawn // entities] / _RANDOM))
-
-
-def _scores(
-    model: Model,
-    tables: Parameters,
-    relation: int,
-    position: int,
-    columns: Ids,
-    candidates: Tensor,
-    rows: Int64,
-    entities: Int64,
-) -> Float64:
-    """Return the model's scores of pairs of a question and an entity, whose candidate side is given."""
-    combine, one = model.combine(tables), torch.tensor(relation)
-    questions = torch.from_numpy(columns.astype(np.int64))
-    queries = model.queries(tables, one.expand(questions.shape[1]), questions, position)
-    found = []
-    for start in range(0, len(rows), _PAIRS):
-        part = slice(start, start + _PAIRS)
-        sides = queries[torch.from_numpy(rows[part])], candidates[torch.from_numpy(entities[part])]
-        found.append(combine.pairs(*sides).double().numpy(force=True))
-    return np.concatenate(found)
 
 
 def _fitted(groups: list[_Group]) -> tuple[dict[tuple[int, int], Float64], Float64]:

@@ -141,6 +141,12 @@ def _supports(
         adds[every, strongest] += nats[:, 3]
     values = {path: view.reader.values(path, view.table, cells, rows) for one in model.contexts for path in one.paths}
     answers = np.append(bound.values.ids, -1)[scored.candidates.values[every, best]]
+    kinds: list[tuple[Literal["before", "after", "copy", "similar"], str]] = [
+        ("before", bound.order.key or ""),
+        ("after", bound.order.key or ""),
+        *(("copy", path.text(view.store, view.table)) for path in model.copies),
+        ("similar", "vectors"),
+    ]
     found = []
     for row in range(len(best)):
         named = []
@@ -153,13 +159,8 @@ def _supports(
                 has = tuple(int(one) for path in context.paths for one in values[path][row] if one >= 0)
                 text = context.text(view.store, view.table)
                 named.append(Support("context", text, has, float(shares[row, index]), float(support[row, index]), gain))
-            elif index < count + 2:
-                kind: Literal["before", "after"] = "before" if index == count else "after"
-                named.append(Support(kind, bound.order.key or "", (int(answers[row]),), 1.0, 1.0, gain))
-            elif index == count + 2 + len(model.copies):
-                named.append(Support("similar", "vectors", (int(answers[row]),), 1.0, 1.0, gain))
             else:
-                text = model.copies[index - count - 2].text(view.store, view.table)
-                named.append(Support("copy", text, (int(answers[row]),), 1.0, 1.0, gain))
+                kind, text = kinds[index - count]
+                named.append(Support(kind, text, (int(answers[row]),), 1.0, 1.0, gain))
         found.append(tuple(named))
     return tuple(found)

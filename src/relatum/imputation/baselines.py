@@ -1,4 +1,7 @@
-"""The obvious ways to fill a cell, over the other columns of its row: what any model has to be better than."""
+"""The obvious ways to fill a cell, over the other columns of its row, and how good filled cells are.
+
+Any model has to be better than these ways: by accuracy, by macro-F1 and by calibration error.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,31 @@ from relatum.data.row_store import RowStore
 from relatum.data.vocabulary import Ids
 from relatum.imputation.contexts import ColumnValues, Context, Counted, TableView
 from relatum.imputation.paths import Path, PathReader
+
+
+def accuracy(predicted: Int64, truth: Int64 | Ids) -> float:
+    """Return the share of cells that are right; NaN without any."""
+    return float(np.mean(predicted == truth)) if len(truth) else float("nan")
+
+
+def macro_f1(predicted: Int64, truth: Int64 | Ids) -> float:
+    """Return the mean of F1 over the values that some cell has, each counted alike; NaN without any."""
+    values, at = np.unique(truth, return_inverse=True)
+    if not len(values):
+        return float("nan")
+    right = np.bincount(at, predicted == truth, len(values))
+    where = np.minimum(np.searchsorted(values, predicted), len(values) - 1)
+    named = np.bincount(where, values[where] == predicted, len(values))
+    return float(np.mean(2 * right / (named + np.bincount(at, minlength=len(values)))))
+
+
+def calibration_error(probabilities: Float64, right: np.ndarray, groups: int = 10) -> float:
+    """Return by how much probabilities miss how often answers are right, as a mean over groups of equal width."""
+    if not len(probabilities):
+        return float("nan")
+    group = np.minimum((probabilities * groups).astype(np.int64), groups - 1)
+    return float(np.abs(np.bincount(group, probabilities - right, groups)).sum() / len(probabilities))
+
 
 BASELINES = ("most frequent", "counting", "naive Bayes", "best single column")
 

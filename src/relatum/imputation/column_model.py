@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from dataclasses import asdict, dataclass, is_dataclass
+from functools import cache, cached_property
+from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -18,15 +18,15 @@ from relatum.imputation.features import (
     Candidates,
     Prior,
     candidates_of,
-    context_features,
+    context_counts,
     log_ratio,
     repeat_features,
     same_features,
     shared_features,
+    smoothed,
     without_taken,
 )
-from relatum.imputation.key_order import KeyOrder
-from relatum.imputation.neighbours import Neighbours
+from relatum.imputation.neighbours import NAMED, KeyOrder, Neighbours
 from relatum.imputation.paths import Path
 
 REPEATS = 2  # columns of the row that are looked at for whether values come with the same there again
@@ -44,11 +44,6 @@ class Later:
 
     column: str
     curve: tuple[float, float]
-
-    @classmethod
-    def from_json(cls, plain: Mapping[str, Any]) -> Later:
-        """Return what plain data says."""
-        return cls(str(plain["column"]), (float(plain["curve"][0]), float(plain["curve"][1])))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,49 +79,39 @@ class ColumnModel:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
-        return {
-            "table": self.table,
-            "column": self.column,
-            "contexts": [one.to_json() for one in self.contexts],
-            "copies": [one.to_json() for one in self.copies],
-            "weights": [float(one) for one in self.weights],
-            "curve": list(self.curve),
-            "sharpness": self.sharpness,
-            "embedding": self.embedding,
-            "vectors": self.vectors,
-            "later": None if self.later is None else {"column": self.later.column, "curve": list(self.later.curve)},
-        }
+        return {**asdict(self), "weights": self.weights.tolist()}
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> ColumnModel:
         """Return what plain data says; anything else is refused."""
         try:
-            found = cls(
-                str(plain["table"]),
-                str(plain["column"]),
-                tuple(Context.from_json(one) for one in plain["contexts"]),
-                tuple(Path.from_json(one) for one in plain["copies"]),
-                np.array([float(one) for one in plain["weights"]]),
-                (float(plain["curve"][0]), float(plain["curve"][1])),
-                float(plain["sharpness"]),
-                float(plain["embedding"]),
-                None if plain["vectors"] is None else float(plain["vectors"]),
-                None if plain["later"] is None else Later.from_json(plain["later"]),
-            )
+            found: ColumnModel = _read(cls, plain)
         except (KeyError, IndexError, TypeError, ValueError, AttributeError):
             raise DataError("damaged-rows", "not the model of a column") from None
         short = FIRST + len(found.contexts) + 2 + len(found.copies)
         curves = [*found.curve, *(() if found.later is None else found.later.curve)]
         numbers = np.array([*found.weights, *curves, found.sharpness, found.embedding, found.vectors or 1.0])
         parents = all(one.parent is None or 0 <= one.parent < index for index, one in enumerate(found.contexts))
-        if (
-            len(found.weights) != short + REPEATS + (found.vectors is not None)
-            or not np.isfinite(numbers).all()
-            or not parents
-            or (found.vectors is not None and found.vectors <= 0)
-        ):
+        sized = len(found.weights) == short + REPEATS + (found.vectors is not None)
+        if not (sized and np.isfinite(numbers).all() and parents and (found.vectors is None or found.vectors > 0)):
             raise DataError("damaged-rows", "not the model of a column", place=f"{found.table}.{found.column}")
         return found
+
+
+def _read(kind: Any, plain: Any) -> Any:
+    """Return plain data as the type that a field has; an error that is a `ValueError`, `TypeError` or `KeyError` if not."""
+    if is_dataclass(kind) and isinstance(kind, type):
+        return kind(**{name: _read(of, plain[name]) for name, of in _hints(kind).items()})
+    inner = get_args(kind)
+    if type(None) in inner:
+        return None if plain is None else _read(inner[0], plain)
+    if get_origin(kind) is tuple:
+        kinds = inner[:1] * len(plain) if inner[-1] is ... else inner
+        return tuple(_read(of, one) for of, one in zip(kinds, plain, strict=True))
+    return np.array([float(one) for one in plain]) if kind == Float64 else kind(plain)
+
+
+_hints = cache(get_type_hints)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +178,7 @@ class BoundColumn:
         extra, similar = [around, *copied], None
         if self.vectors is not None and self.neighbours is not None:
             similar = self.neighbours.of(cells)
-            extra.append(self.neighbours.named(similar[0]))
+            extra.append(similar[0][:, :NAMED])
         candidates = candidates_of(self.prior, self.counted, codes, own, np.concatenate(extra, 1))
         for key in self._taken:
             candidates = without_taken(candidates, key, key.of(cells, rows)[:, 0])
@@ -201,7 +186,7 @@ class BoundColumn:
         columns = []
         for one, x in zip(self.counted, codes, strict=True):
             base = candidates.share if one.context.parent is None else beside[one.context.parent].share
-            beside.append(context_features(one, x, candidates, base))
+            beside.append(smoothed(context_counts(one, x, candidates), one.context.strength, base))
             columns.append(log_ratio(beside[-1].share, base))
         alone = [each.share for each, one in zip(beside, self.counted, strict=True) if one.context.parent is None]
         rest = np.zeros_like(candidates.share)

@@ -1,19 +1,107 @@
-"""Contexts of a cell: what one path leads to, or several paths together, as numbers that can be counted."""
+"""Contexts of a cell: what one path leads to, or several paths together, as numbers that are counted.
+
+What a row itself adds to a count is taken off exactly.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from relatum.arrays import Int64
+from relatum.arrays import Float64, Int64
 from relatum.data.row_store import RowStore
 from relatum.data.vocabulary import Ids
-from relatum.errors import DataError
-from relatum.imputation.counts import Counts
 from relatum.imputation.paths import Codes, Path, PathReader, order_of
+
+_REACH = 4  # neighbours on each side that share
+_DENSE = 4_000_000  # cells of a table of counts that is kept whole
+
+
+class Counts:
+    """n(x, v) and n(x) for codes x of a context, 0 to `size` - 1, and values v of a column, 0 to `width` - 1.
+
+    Attributes:
+        totals: float64[size], n(x).
+    """
+
+    def __init__(self, x: Int64, v: Int64, size: int, width: int) -> None:
+        """Count pairs of x[n, k] and v[n]; -1 is none."""
+        self.size, self.width = size, width
+        there = (x >= 0) & (v >= 0)[:, None]
+        pairs = (x * width + v[:, None])[there]
+        self._dense: Float64 | None = None
+        if size * width <= _DENSE:
+            self._dense = np.bincount(pairs, minlength=size * width).astype(np.float64)
+            self._keys = np.flatnonzero(self._dense)
+            self._counts: Float64 = self._dense[self._keys]
+        else:
+            self._keys, often = np.unique(pairs, return_counts=True)
+            self._counts = np.asarray(often, np.float64)
+        self.totals: Float64 = np.asarray(np.bincount(self._keys // max(width, 1), self._counts, size), np.float64)
+        self._spread: Float64 | None = None
+        self._most: tuple[Int64, Int64, Float64] | None = None
+
+    def smooth(self, order: Int64, share: float) -> None:
+        """Let x beside each other in `order`, int64[size], share what they have: `share` of it with the next, and so on."""
+        if self._dense is not None:
+            kernel = _kernel(self.size, share)
+            table = self._dense.reshape(self.size, self.width)
+            table[order] = kernel @ table[order]
+            self.totals = table.sum(1)
+
+    def spread(self, order: Int64, share: float) -> None:
+        """Let each value pass `share` of what it has to the next ones in `order`, int64[width], and so on; totals stay."""
+        if self._dense is not None:
+            kernel = _kernel(self.width, share)
+            kernel /= kernel.sum(1, keepdims=True)
+            self._spread = np.empty_like(kernel)
+            self._spread[np.ix_(order, order)] = kernel
+            self._dense = (self._dense.reshape(self.size, self.width) @ self._spread).reshape(-1)
+
+    def own(self, own: Int64, v: Int64) -> Float64:
+        """Return what a row that holds `own` adds to n(x, v), elementwise, for its own x; nothing if either is -1."""
+        if self._spread is None:
+            return np.asarray((own == v) & (own >= 0), np.float64)
+        return np.where((own >= 0) & (v >= 0), self._spread[own, v], 0.0)
+
+    def of(self, x: Int64, v: Int64) -> Float64:
+        """Return n(x, v), elementwise; nothing for -1."""
+        there = (x >= 0) & (v >= 0)
+        keys = np.where(there, x * self.width + v, 0)
+        if self._dense is not None:
+            return np.where(there, self._dense[keys] if self._dense.size else 0.0, 0.0)
+        where = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.where(there & (self._keys[where] == keys), self._counts[where], 0.0)
+
+    def total(self, x: Int64) -> Float64:
+        """Return n(x); nothing for -1."""
+        return np.append(self.totals, 0.0)[x]
+
+    def most(self, x: Int64, k: int) -> tuple[Int64, Float64]:
+        """Return the values that come most often with each x, and how often, [..., k]; -1 where there are fewer."""
+        if self._most is None:
+            owner = self._keys // self.width
+            order = np.lexsort((self._keys, -self._counts, owner))
+            self._most = (
+                np.searchsorted(owner, np.arange(self.size + 1)),
+                (self._keys % self.width)[order],
+                self._counts[order],
+            )
+        starts, values, counts = self._most
+        begin, end = np.append(starts[:-1], 0)[x], np.append(starts[1:], 0)[x]
+        at = begin[..., None] + np.arange(k)
+        inside = at < end[..., None]
+        at = np.where(inside, at, 0)
+        if not len(values):
+            return np.full(at.shape, -1, np.int64), np.zeros(at.shape)
+        return np.where(inside, values[at], -1), np.where(inside, counts[at], 0.0)
+
+
+def _kernel(size: int, share: float) -> Float64:
+    distance = np.abs(np.arange(size)[:, None] - np.arange(size))
+    return np.where(distance <= _REACH, share**distance, 0.0)
+
 
 _ROOM = 1 << 29  # bytes of what paths lead to that are kept
 _ORDERED = 500  # values at most that are looked at in their order
@@ -48,33 +136,6 @@ class Context:
         """Whether it is a single other column of the row."""
         return len(self.paths) == 1 and not self.paths[0].references and self.paths[0].back is None
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return {
-            "paths": [path.to_json() for path in self.paths],
-            "groups": list(self.groups),
-            "strength": self.strength,
-            "share": self.share,
-            "spread": self.spread,
-            "parent": self.parent,
-        }
-
-    @classmethod
-    def from_json(cls, plain: Mapping[str, Any]) -> Context:
-        """Return what plain data says."""
-        try:
-            parent = plain["parent"]
-            return cls(
-                tuple(Path.from_json(one) for one in plain["paths"]),
-                tuple(int(one) for one in plain["groups"]),
-                float(plain["strength"]),
-                float(plain["share"]),
-                float(plain["spread"]),
-                None if parent is None else int(parent),
-            )
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise DataError("damaged-file", "not the description of a context") from None
-
 
 class TableView:
     """The rows of a table with what their paths lead to; a path is followed once for all rows, if there is room."""
@@ -102,27 +163,15 @@ class TableView:
     def take_paths(self, other: TableView, column: str) -> None:
         """Take over where paths lead from a view of the same rows but for one column, as far as that plays no part."""
         for path, found in other._paths.items():
-            passed, at = {path.column} if not path.references else set(), self.table
-            tables = []
-            for index in path.references:
-                reference = self.store[at].schema.references[index]
-                passed |= set(reference.columns) if at == self.table else set()
-                at = reference.table
-                tables.append(at)
-            if path.back is None and column not in passed and self.table not in tables:
+            steps = path.steps(self.store, self.table)
+            passed = steps[0][1].columns if steps else (path.column,)
+            if path.back is None and column not in passed and all(one.table != self.table for _, one in steps):
                 self._paths[path] = found
-
-    def end_of(self, path: Path) -> str:
-        """Return the table that a path ends in."""
-        at = self.table if path.back is None else path.back[0]
-        for index in path.references:
-            at = self.store[at].schema.references[index].table
-        return at
 
     def ranks(self, path: Path) -> Int64 | None:
         """Return the rank of each number of a path, if its values have an order and are not names of rows."""
         if path not in self._orders:
-            schema = self.store[self.end_of(path)].schema
+            schema = self.store[path.end(self.store, self.table)].schema
             single = [one.columns for one in schema.references if len(one.columns) == 1]
             # Of a key of several columns each may be a year or a count: these alone name no row.
             names = [*single, *(key for key in schema.keys if len(key) == 1)]

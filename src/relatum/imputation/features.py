@@ -131,11 +131,6 @@ class Beside:
     rows: Float64
 
 
-def context_features(one: Counted, x: Int64, candidates: Candidates, base: Float64) -> Beside:
-    """Return what a context with numbers x[m, width] says of candidates, smoothed towards `base`, [m, c + 1]."""
-    return smoothed(context_counts(one, x, candidates), one.context.strength, base)
-
-
 def context_counts(one: Counted, x: Int64, candidates: Candidates) -> list[tuple[Float64, Float64]]:
     """Return for each of x[m, width] how often a context has candidates, and others, [m, c + 1], and anything, [m]."""
     own, values = candidates.own, candidates.values

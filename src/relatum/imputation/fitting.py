@@ -12,7 +12,7 @@ from relatum.arrays import Bool, Float64, Int64
 from relatum.imputation.column_model import FIRST, REPEATS, BoundColumn, ColumnModel, Scored
 from relatum.imputation.contexts import Context, Counted, TableView
 from relatum.imputation.features import context_counts, log_ratio, smoothed
-from relatum.imputation.paths import Path, paths_from
+from relatum.imputation.paths import paths_from
 from relatum.imputation.weights import best_of, fit_curve, fit_weights, gain_of, probabilities
 
 _STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
@@ -59,7 +59,8 @@ def _chosen(
     """Return the contexts that say most about sampled cells, and the weights of the features."""
     bound = BoundColumn(view, column)
     singles = _singles(bound, sample, some)
-    bound.copies = tuple(one.paths[0] for one in singles if _is_copy(bound, one.paths[0]))[:_COPIES]
+    ends = ((one.paths[0], view.codes(one.paths[0])[0].first_values) for one in singles)
+    bound.copies = tuple(path for path, values in ends if np.isin(values, bound.values.ids).any())[:_COPIES]
     bound.vectors = _vector_strength(bound, sample)
     # what other rows say often follows from a column of the row, and must not push its other columns out
     far = [one for one in singles if not one.is_own][:_FAR]
@@ -189,10 +190,6 @@ def _vector_strength(bound: BoundColumn, sample: Int64) -> float | None:
     gains = [np.log((here + one * base)[says] / ((total + one) * base)[says]).sum() for one in _STRENGTHS]
     best = int(np.argmax(gains))
     return _STRENGTHS[best] if gains[best] > _FIRST_GAIN else None
-
-
-def _is_copy(bound: BoundColumn, path: Path) -> bool:
-    return bool(np.isin(bound.view.codes(path)[0].first_values, bound.values.ids).any())
 
 
 def _fitted(bound: BoundColumn, sample: Int64, start: Float64 | None) -> tuple[Scored, Float64]:

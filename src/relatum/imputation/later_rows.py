@@ -89,12 +89,8 @@ def with_later(store: RowStore, view: TableView, model: ColumnModel, time: str |
     What an embedding has learned it knows better than rows to come, so where it speaks only validation cells count. Of a row
     that is an entity it knows nothing where that is new.
 
-    Args:
-        store: the rows.
-        view: those of the model's table as far as they are seen.
-        model: the model, its weights fitted.
-        time: the column that says which rows came later; None if there is none.
-        scores: those of the embedding.
+    `view` has the rows of the table as far as they are seen; `time` is the column that says which came later, if there is
+    one.
     """
     ranks = None if time is None or time == model.column else _ranks(store, model.table, time)
     if ranks is None or time is None:

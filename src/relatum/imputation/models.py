@@ -42,27 +42,21 @@ def fit_columns(
     store: RowStore,
     *,
     seed: int = 0,
-    scores: Scores | None = None,
-    most_part: int = 1,
     columns: Iterable[tuple[str, str]] | None = None,
-    weigh: bool = True,
     advance: Callable[[int], None] = lambda _: None,
 ) -> ColumnModels:
     """Return the models of the columns of a store, or of those given as pairs of table and column.
 
-    They are fitted on the cells of no later part than `most_part`, each taken out of the counts in its turn: by default on
-    those of validation as well, as rare values are left to the training part and it alone would make them look frequent. The
-    weight of an embedding is fitted on validation cells, which it has not learned; without `weigh` that is left to
-    `weigh_embedding`.
-    `advance` is called with 1 after each column.
+    They are fitted on training and validation cells, each taken out of the counts in its turn: rare values are left to the
+    training part, and it alone would make them look frequent. `advance` is called with 1 after each column.
     """
     everything = ((table, one) for table in store.tables for one in columns_to_fill(store, table))
     chosen = list(everything if columns is None else columns)
     found = ColumnModels(store)
     for table, column in sorted(chosen, key=lambda one: list(store.tables).index(one[0])):
-        found.models[table, column] = fit_column(found.view(table, most_part), column, seed)
+        found.models[table, column] = fit_column(found.view(table, 1), column, seed)
         advance(1)
-    return weigh_embedding(found, scores) if weigh and scores is not None else found
+    return found
 
 
 def weigh_embedding(
@@ -118,12 +112,8 @@ def _by_validation(store: RowStore, view: TableView, model: ColumnModel, scores:
         alone = best_of(probabilities(features[..., 0], candidates.open), right)
         return replace(model, curve=fit_curve(*alone, start=model.curve, times=times))
     sharpness, weight = (float(each) for each in found[1])
-    return replace(
-        model,
-        curve=fit_curve(*hits[1], start=model.curve, times=times),
-        sharpness=round(sharpness, 6),
-        embedding=weight / unit,
-    )
+    curve = fit_curve(*hits[1], start=model.curve, times=times)
+    return replace(model, curve=curve, sharpness=round(sharpness, 6), embedding=weight / unit)
 
 
 def _come_together(table: RowTable, index: int, rows: Int64) -> bool:
@@ -200,15 +190,10 @@ class ColumnModels:
 
         What a row of the store itself holds there is not counted. Counts are of cells of no later part than `most_part`.
 
-        Args:
-            table: the table.
-            column: one of its columns.
-            rows: int64[n], numbers of rows.
-            cells: int32[columns, n], cells of rows that need not be in the store.
-            most_part: 0 for train cells only, 1 with validation cells, 2 with all.
-            scores: those of the embedding that the models were fitted with.
-            reasons: how much of what speaks for the best answer is returned, at most, for each cell.
-            later: bool[n], which rows come later than all whose cell is known; by default none.
+        The cells, int32[columns, n], need not be in the store. `most_part` is 0 for train cells only, 1 with validation
+        cells, 2 with all; `scores` are those of the embedding that the models were fitted with. So many `reasons` are
+        returned for the best answer of each cell, at most. `later` says which rows come later than all whose cell is known;
+        by default none.
         """
         model = self.models.get((table, column))
         if model is None:
@@ -219,10 +204,9 @@ class ColumnModels:
         index = bound.view.schema.index(column)
         if rows is not None:
             rows = np.asarray(rows, np.int64)
-            if len(rows) and (rows.min() < 0 or rows.max() >= bound.view.cells.shape[1]):
-                raise DataError(
-                    "no-such-position", f"there is no row of that number; there are {bound.view.cells.shape[1]}", place=table
-                )
+            count = bound.view.cells.shape[1]
+            if len(rows) and (rows.min() < 0 or rows.max() >= count):
+                raise DataError("no-such-position", f"there is no row of that number; there are {count}", place=table)
             own = bound.values.v[rows]
             cells, rows = _questions(self.store[table], column, rows, bound.view, most_part)
         else:
@@ -268,10 +252,7 @@ class ColumnModels:
         for one in plain["columns"]:
             model = ColumnModel.from_json(one)
             store[model.table].schema.index(model.column)
-            for context in model.contexts:
-                for path in context.paths:
-                    path.check(store, model.table)
-            for path in model.copies:
+            for path in (*model.copies, *(path for context in model.contexts for path in context.paths)):
                 path.check(store, model.table)
             found.models[model.table, model.column] = model
         return found

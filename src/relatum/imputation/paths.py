@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -37,12 +36,21 @@ class Path:
         """Return the path as people read it: `AlbumId > Album.ArtistId`, `PlaylistTrack.PlaylistId`."""
         if self.back is not None:
             return f"{self.back[0]}.{self.column}"
-        steps, at = [], table
+        steps = self.steps(store, table)
+        columns = [("" if at == table else f"{at}.") + ", ".join(reference.columns) for at, reference in steps]
+        return " > ".join([*columns, f"{self.end(store, table)}.{self.column}" if steps else self.column])
+
+    def steps(self, store: RowStore, table: str) -> list[tuple[str, TableReference]]:
+        """Return the references that are followed from a table, and the table that each is of."""
+        found: list[tuple[str, TableReference]] = []
         for index in self.references:
-            reference = store[at].schema.references[index]
-            steps.append(", ".join(reference.columns) if at == table else f"{at}.{', '.join(reference.columns)}")
-            at = reference.table
-        return " > ".join([*steps, self.column if at == table and not steps else f"{at}.{self.column}"])
+            at = found[-1][1].table if found else table
+            found.append((at, store[at].schema.references[index]))
+        return found
+
+    def end(self, store: RowStore, table: str) -> str:
+        """Return the table that the path ends in."""
+        return self.steps(store, table)[-1][1].table if self.references else table if self.back is None else self.back[0]
 
     def check(self, store: RowStore, table: str) -> None:
         """Refuse a path that leads nowhere from a table of a store."""
@@ -58,23 +66,6 @@ class Path:
             there = False
         if not there or not at.has(self.column):
             raise DataError("damaged-file", f"no path of its rows leads to {at.name}.{self.column}", place=table)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, plain: Mapping[str, Any]) -> Path:
-        """Return what plain data says."""
-        try:
-            back = plain["back"]
-            return cls(
-                str(plain["column"]),
-                tuple(int(one) for one in plain["references"]),
-                None if back is None else (str(back[0]), int(back[1])),
-            )
-        except (KeyError, TypeError, ValueError, IndexError):
-            raise DataError("damaged-file", "not a path from a cell") from None
 
 
 def paths_from(store: RowStore, table: str, column: str) -> Iterator[Path]:
@@ -139,14 +130,6 @@ class Codes:
             code = level.of(np.where(outside, -1, code * scale + column))
         return code
 
-    def values(self, code: int) -> list[int]:
-        """Return the values of a combination."""
-        found = []
-        for level, scale in zip(reversed(self._levels[1:]), reversed(self._scales), strict=True):
-            code, last = divmod(int(level.values[code]), scale)
-            found.append(last)
-        return [int(self._levels[0].values[code]), *reversed(found)]
-
 
 class _Level:
     """Distinct values, ascending, and where each of them is: by a table where that is small, else by search."""
@@ -201,10 +184,8 @@ class PathReader:
         if not path.references:
             return _clean(cells[schema.index(path.column)])[:, None]
         at, found, here = table, None, cells
-        for index in path.references:
-            reference = self.store[at].schema.references[index]
-            found = self._rows(at, reference, here)
-            at = reference.table
+        for start, reference in path.steps(self.store, table):
+            found, at = self._rows(start, reference, here), reference.table
             if at == table and rows is not None:
                 found = np.where(found == rows, -1, found)
             here = np.where(found >= 0, self.seen(at)[:, found], np.int32(EMPTY))
@@ -212,13 +193,7 @@ class PathReader:
 
     def leads_somewhere(self, path: Path, table: str) -> bool:
         """Return whether every reference that a path follows points to single rows."""
-        at = table
-        for index in path.references:
-            reference = self.store[at].schema.references[index]
-            if not self._key(reference.table, reference.targets)[2]:
-                return False
-            at = reference.table
-        return True
+        return all(self._key(one.table, one.targets)[2] for _, one in path.steps(self.store, table))
 
     def _key(self, table: str, columns: tuple[str, ...]) -> tuple[Codes, Int64, bool]:
         """Return the codes of the values of some columns, the first row of each, and if nearly all have one row."""

@@ -35,15 +35,8 @@ def fit_weights(
 ) -> Float64:
     """Return the weights, float64[k], that make the right candidates likeliest, by Newton's method.
 
-    Args:
-        features: float64[m, c, k], 0 where a candidate is not open.
-        is_open: bool[m, c].
-        right: int64[m], the index of the right candidate.
-        centre: float64[k], what weights are drawn to.
-        pull: float64[k], and how strongly.
-        least: float64[k], what no weight is below.
-        start: where the search begins.
-        times: float64[m], how many cells each stands for; by default one.
+    Features, float64[m, c, k], are 0 where a candidate is not open; `right` has the index of the right one. Weights are
+    drawn to `centre`, as strongly as `pull` says, and none is below its least. Each cell stands for as many as `times` says.
     """
     rows, _, count = features.shape
     often = np.ones(rows) if times is None else times

@@ -25,12 +25,13 @@ from torch import Tensor
 from relatum.arrays import Bool, Float64, Int64
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.schema import Schema
-from relatum.errors import DataError
 from relatum.fitting import log_odds, minimize, never_falling, sigmoid
 from relatum.inference.answer_sample import Answered, Rivals
+from relatum.inference.saved import numbers_of, require, require_version, rising_lists
 from relatum.models.ops import one_torch_thread
 
 _VERSION = 1
+_PLACE = "answer calibration"
 _TERMS = ("temperature", "contrast", "level", "offset", "unanswered", "answers")
 _START = (0.0, 0.0, -2.0, 0.0, 0.0, 0.0)  # a softmax
 _NUMBERS = ("scale", "observed", "valid", "test")
@@ -114,12 +115,8 @@ class AnswerCalibration:
     def valid_fact(self, relation: int, position: int, scores: Float64, rivals: Rivals, among: Bool) -> Float64:
         """Return the probability that answers are validation facts, where they are not training facts.
 
-        Args:
-            relation: what the questions are about.
-            position: the open one.
-            scores: of one answer to each question, or of several, [n] or [n, m].
-            rivals: of each question.
-            among: whether an answer is one of its rivals, shaped as scores.
+        There is one answer to each question, or several: scores are [n] or [n, m], and so is `among`, which says whether an
+        answer is one of its rivals.
         """
         group = int(self.starts[relation]) + position
         standard, others = (_finite((_wide(one) - self.centres[group]) / self.scale) for one in (scores, rivals.scores))
@@ -140,35 +137,18 @@ class AnswerCalibration:
     @classmethod
     def from_json(cls, data: Mapping[str, Any], schema: Schema) -> AnswerCalibration:
         """Return the calibration for the relations of a schema from plain data; anything else is refused."""
-        if not isinstance(data, Mapping):
-            raise DataError("damaged-file", "answer calibration: must be a JSON object")
-        if data.get("version") != _VERSION or data.get("terms") != list(_TERMS):
-            raise DataError(
-                "other-format",
-                f"answer calibration: version {data.get('version')!r} is unknown; this relatum reads {_VERSION}",
-            )
+        require_version(_PLACE, data, _VERSION, _TERMS)
         starts = _starts(schema)
-        try:
-            centres, weights = (np.array(data[name], np.float64) for name in ("centres", "weights"))
-            unanswered, answered = (np.array(curve, np.float64) for curve in data["curves"])
-            numbers = {name: float(data[name]) for name in _NUMBERS}
-        except (KeyError, TypeError, ValueError):
-            names = ", ".join(("centres", "weights", "curves", *_NUMBERS))
-            raise DataError("damaged-file", f"answer calibration: must hold the numbers {names}") from None
-        if centres.shape != (starts[-1],) or weights.shape != (starts[-1], len(_TERMS)):
-            raise DataError("damaged-file", f"answer calibration: must be about {starts[-1]} positions")
-        whole = [centres, weights, unanswered, answered, np.array(list(numbers.values()))]
-        if not all(np.isfinite(each).all() for each in whole):
-            raise DataError("damaged-file", "answer calibration: its numbers must be finite")
-        for curve in (unanswered, answered):
-            if curve.ndim != 2 or len(curve) != 2 or not curve.size or (np.diff(curve) < 0).any():
-                raise DataError("damaged-file", "answer calibration: a curve must have points, and never fall")
-        shares = numbers["observed"], numbers["valid"], numbers["test"], numbers["valid"] + numbers["test"]
-        if numbers["scale"] <= 0 or numbers["valid"] <= 0 or min(shares) < 0 or max(shares) >= 1:
-            raise DataError(
-                "damaged-file", "answer calibration: scale and valid must be above 0, and what is known of the truth a share"
-            )
-        return cls(starts, centres, weights, (unanswered, answered), **numbers)
+        count = int(starts[-1])
+        shapes = {"centres": (count,), "weights": (count, len(_TERMS)), **dict.fromkeys(_NUMBERS, ())}
+        found: dict[str, Any] = numbers_of(_PLACE, data, shapes)
+        require(_PLACE, isinstance(data.get("curves"), list) and len(data["curves"]) == 2, "curves: there must be two")
+        curves = tuple(rising_lists(_PLACE, "a curve", each, 2) for each in data["curves"])
+        require(_PLACE, all(each.size for each in curves), "a curve must have points")
+        scale, observed, valid, test = (float(found.pop(name)) for name in _NUMBERS)
+        shares = scale > 0 and valid > 0 and min(observed, test) >= 0 and max(observed, valid + test) < 1
+        require(_PLACE, shares, "scale and valid must be above 0, and what is known of the truth a share")
+        return cls(starts, found["centres"], found["weights"], (curves[0], curves[1]), scale, observed, valid, test)
 
 
 def fit_answer_calibration(
@@ -176,10 +156,8 @@ def fit_answer_calibration(
 ) -> AnswerCalibration | None:
     """Return the chance that answers are true as a sample of training and validation facts shows it; None of nothing.
 
-    Args:
-        answered: the sample.
-        split: the facts; of those of test only the number is looked at.
-        observed: the share of the true facts that is known; where nothing tells, nearly all of them.
+    Of test facts only the number is looked at. `observed` is the share of the true facts that is known; where nothing tells,
+    nearly all of them.
     """
     parts, starts = list(answered), _starts(split.schema)
     if not parts:
@@ -212,11 +190,7 @@ def _curve(logits: Float64, right: Bool, weight: Float64, most: float) -> Float6
     The highest are of most interest, and the fewest: each point is of twice as many candidates as the one above it, and the
     first of as many that some of those count among them which stand for most.
 
-    Args:
-        logits: as they were said.
-        right: of which candidates.
-        weight: how many each stands for.
-        most: the highest share that can be right.
+    `weight` is how many candidates each stands for, and `most` the highest share that can be right.
     """
     order = np.argsort(-logits.ravel(), kind="stable")
     order = order[weight.ravel()[order] > 0]

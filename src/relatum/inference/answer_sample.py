@@ -71,11 +71,8 @@ def answer_sample(
     A question that held-out facts answer stands for those of its kind, and so does one that only known facts answer: there
     are many more of these, and so each stands for more.
 
-    Args:
-        scorer_of: returns what scores the candidates of a relation, with known facts left out.
-        known: the facts that count as known.
-        held_out: those that make an answer right.
-        advance: is called with how many facts are done.
+    `scorer_of` returns what scores the candidates of a relation, with known facts left out; `advance` is called with how
+    many facts are done.
     """
     taken, around = sample(held_out, _HELD_OUT), sample(known, _KNOWN)
     answers, right = KnownAnswers(known), KnownAnswers(held_out)

@@ -32,6 +32,7 @@ from relatum.data.vocabulary import Ids
 from relatum.errors import DataError, SettingError
 from relatum.inference.answer_calibration import AnswerCalibration
 from relatum.inference.answer_sample import RIVALS
+from relatum.inference.saved import require, require_version, rising_lists
 from relatum.inference.scoring import CandidateScorer
 from relatum.inference.validation import sample
 
@@ -39,6 +40,7 @@ MOST_FACTS = 16_000  # validation facts that are looked at, at most about
 OWN_FACTS = 50  # that a relation must have for limits of its own
 
 _VERSION = 1
+_PLACE = "answer sets"
 _QUESTIONS = 4_096  # at once
 _OF_RANK = 0.5  # what the logarithm of the rank weighs: of 0.5, 1, 2 and the rank alone what gives the smallest sets
 _FAR = 1e6  # nats; an answer without any other candidate is so far ahead
@@ -122,16 +124,13 @@ class AnswerSets:
     @classmethod
     def from_json(cls, data: Mapping[str, Any], schema: Schema) -> AnswerSets:
         """Return it for the relations of a schema from plain data; anything else is refused."""
-        if not isinstance(data, Mapping):
-            raise DataError("damaged-file", "answer sets: must be a JSON object")
-        if data.get("version") != _VERSION:
-            raise DataError(
-                "other-format", f"answer sets: version {data.get('version')!r} is unknown; this relatum reads {_VERSION}"
-            )
+        require_version(_PLACE, data, _VERSION)
         listed = data.get("conformities")
-        if not isinstance(listed, list) or len(listed) != len(schema):
-            raise DataError("damaged-file", f"answer sets: conformities must be a list for {len(schema)} relations")
-        return cls(schema, tuple(_read(each, one.name, one.arity) for each, one in zip(listed, schema, strict=True)))
+        known = isinstance(listed, list) and len(listed) == len(schema)
+        require(_PLACE, known, f"conformities must be a list for {len(schema)} relations")
+        lists = zip(schema, data["conformities"], strict=True)
+        found = (rising_lists(_PLACE, f"conformities of {one.name}", each, one.arity) for one, each in lists)
+        return cls(schema, tuple(map(tuple, found)))
 
 
 def require_coverage(coverage: float) -> None:
@@ -147,15 +146,9 @@ def limit_of(coverage: float, probabilities: Float64) -> Limit:
     if found is None:
         raise _too_few(len(probabilities), coverage, "cells of this column")
     if not found.least > 0:
-        share = float(np.mean(probabilities > 0))
-        raise DataError(
-            "coverage-out-of-reach",
-            (
-                f"coverage {coverage:g} is out of reach: of {len(probabilities):,} validation cells of this "
-                f"column only {100 * share:.3g} % hold a value that can be answered"
-            ),
-            remedy="take less",
-        )
+        of_cells = f"of {len(probabilities):,} validation cells of this column only {100 * np.mean(probabilities > 0):.3g} %"
+        reason = f"coverage {coverage:g} is out of reach: {of_cells} hold a value that can be answered"
+        raise DataError("coverage-out-of-reach", reason, remedy="take less")
     return found
 
 
@@ -169,13 +162,8 @@ def fit_answer_sets(
 ) -> AnswerSets | None:
     """Return what validation facts say about sets of answers; None without any.
 
-    Args:
-        calibration: what differences of scores weigh.
-        scorer_of: returns what scores the candidates of a relation, with known facts left out.
-        train: the facts that the model has learned.
-        valid: those that it has not.
-        advance: is called with how many facts are done.
-        most: validation facts that are looked at, at most.
+    `calibration` says what differences of scores weigh; `scorer_of` returns what scores the candidates of a relation, with
+    known facts left out. At most `most` facts are looked at, and `advance` is called with how many are done.
     """
     if not len(valid):
         return None
@@ -195,11 +183,7 @@ def held_out_conformities(
 ) -> Iterator[tuple[int, int, Float64]]:
     """Yield, by relation and position, how well the answers of held-out facts conform while they are not known themselves.
 
-    Args:
-        calibration: what differences of scores weigh.
-        scorer_of: returns what scores the candidates of a relation, with known facts left out.
-        known: the answers that are left out, those of the facts among them or not.
-        facts: the held-out facts.
+    Known answers are left out, those of the facts among them or not. Others are as `fit_answer_sets` has them.
     """
     for relation, schema in enumerate(facts.schema):
         columns = facts.table(schema.name).columns
@@ -229,11 +213,7 @@ def conformities(
 ) -> tuple[Ids, Float32, Float64]:
     """Return all candidates of a question, int32[arity, 1], that are not known, best first, with scores and conformities.
 
-    Args:
-        calibration: what differences of scores weigh.
-        scorer: of the relation; it leaves out what is known, or cannot be.
-        position: the open position.
-        question: the given entities.
+    The scorer is that of the relation, and leaves out what is known, or cannot be.
     """
     found, best = scorer.top(position, question, max(1, scorer.count(position)))
     entities, scores = found[0][found[0] >= 0], best[0][found[0] >= 0]
@@ -273,17 +253,3 @@ def _too_few(facts: int, coverage: float, what: str) -> DataError:
         "coverage-out-of-reach",
         f"coverage {coverage:g} needs {needed:,} validation {what}, and there are {facts:,}: {promised}",
     )
-
-
-def _read(listed: Any, relation: str, arity: int) -> tuple[Float64, ...]:
-    """Return the conformities of a relation as they stand in a file."""
-    wrong = f"answer sets: conformities of {relation} must be {arity} lists of finite numbers, ascending and equally long"
-    try:
-        found = [np.array(each, np.float64) for each in listed] if isinstance(listed, list) else []
-    except (TypeError, ValueError, OverflowError):
-        raise DataError("damaged-file", wrong) from None
-    if len(found) != arity or any(each.ndim != 1 or len(each) != len(found[0]) for each in found):
-        raise DataError("damaged-file", wrong)
-    if not all(np.isfinite(each).all() and (np.diff(each) >= 0).all() for each in found):
-        raise DataError("damaged-file", wrong)
-    return tuple(found)

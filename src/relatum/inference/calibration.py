@@ -18,13 +18,14 @@ import torch
 from relatum.arrays import Bool, Float64, Int64
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.known_answers import KnownAnswers
-from relatum.errors import DataError
 from relatum.fitting import log_odds, logistic, sigmoid
+from relatum.inference.saved import numbers_of, require, require_version, rising_lists
 from relatum.inference.scoring import score
 from relatum.models.base import Model, Parameters
 
 _VERSION = 2
-_FIELDS = ("slope", "offset", "raw_logits", "calibrated_logits")
+_PLACE = "calibration"
+_CURVE = ("raw_logits", "calibrated_logits")
 
 _PRIOR = 4.0  # how strongly a relation's fit is pulled to that of all
 _DRAWS = 10  # for a negative, until one is not known to be a fact
@@ -75,38 +76,17 @@ class Calibration:
 
     def to_json(self) -> dict[str, Any]:
         """Return the calibration as plain data."""
-        return {"version": _VERSION, **{name: getattr(self, name).tolist() for name in _FIELDS}}
+        return {"version": _VERSION, **{name: values.tolist() for name, values in vars(self).items()}}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], relations: int) -> Calibration:
         """Return the calibration of so many relations from plain data; anything else is refused."""
-        if not isinstance(data, Mapping):
-            raise DataError("damaged-file", "must be a JSON object", place="calibration")
-        if data.get("version") != _VERSION:
-            raise DataError(
-                "other-format",
-                f"version {data.get('version')!r} is unknown; this relatum reads {_VERSION}",
-                place="calibration",
-            )
-        try:
-            slope, offset, raw, calibrated = (np.array(data[key], np.float64) for key in _FIELDS)
-        except (KeyError, TypeError, ValueError):
-            raise DataError("damaged-file", f"must hold the numbers {', '.join(_FIELDS)}", place="calibration") from None
-        if (slope < 0).any():
-            raise DataError(
-                "damaged-file", "a slope is negative, so that a higher score would be less probable", place="calibration"
-            )
-        if not all(np.isfinite(values).all() for values in (slope, offset, raw, calibrated)):
-            raise DataError("damaged-file", "its numbers must be finite", place="calibration")
-        if slope.shape != (relations,) or offset.shape != (relations,):
-            raise DataError(
-                "damaged-file", f"must hold a slope and an offset for each of {relations} relations", place="calibration"
-            )
-        if raw.ndim != 1 or not len(raw) or raw.shape != calibrated.shape or (np.diff([raw, calibrated]) < 0).any():
-            raise DataError(
-                "damaged-file", "raw_logits and calibrated_logits must be equally long and never fall", place="calibration"
-            )
-        return cls(slope, offset, raw, calibrated)
+        require_version(_PLACE, data, _VERSION)
+        lines = numbers_of(_PLACE, data, {"slope": (relations,), "offset": (relations,)})
+        require(_PLACE, (lines["slope"] >= 0).all(), "a slope is negative, so that a higher score would be less probable")
+        curve = rising_lists(_PLACE, " and ".join(_CURVE), [data.get(name) for name in _CURVE], 2)
+        require(_PLACE, curve.size, "there must be points that never fall")
+        return cls(lines["slope"], lines["offset"], *curve)
 
 
 @dataclass(frozen=True)
@@ -151,13 +131,8 @@ def draw_sample(
 
     Of a relation that has no such facts, there are negatives drawn from training facts, which give its scale.
 
-    Args:
-        model: the model.
-        tables: what `model.encode` gave.
-        facts: held-out facts, at least one.
-        known: what is not to be taken for a negative.
-        train: the training facts, which tell what a relation is known with.
-        seed: of what is drawn.
+    `tables` are what `model.encode` gave; nothing `known` is taken for a negative; `train` tells what a relation is known
+    with.
     """
     rng = np.random.default_rng(seed)
     parts = list(_sampled(model, tables, facts, known, train, rng))

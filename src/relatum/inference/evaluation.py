@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from relatum.data.derivations import ELEMENTARY, OPERATIONS, Derivation
 from relatum.data.hypergraph import Hypergraph
@@ -112,13 +113,9 @@ class Evaluation:
 
     @property
     def _table(self) -> Records[PartMetrics]:
-        title = f"{self.part} facts, {'raw' if self.raw else 'filtered'}; 95 % interval of MRR {self._bounds}"
-        return Records([PartMetrics("facts", "all", self.metrics)], {"facts": str, **_COLUMNS}, title)
-
-    @property
-    def _bounds(self) -> str:
         low, high = self.interval
-        return f"{low:.4f} to {high:.4f}"
+        title = f"{self.part} facts, {'raw' if self.raw else 'filtered'}; 95 % interval of MRR {low:.4f} to {high:.4f}"
+        return Records([PartMetrics("facts", "all", self.metrics)], {"facts": str, **_COLUMNS}, title)
 
     def __repr__(self) -> str:
         return repr(self._table)
@@ -136,62 +133,40 @@ def breakdown(
 ) -> dict[str, Metrics]:
     """Return the metrics of each part of the questions, by name of the part, in order.
 
-    Args:
-        ranks: the questions.
-        key: one of `KEYS`, or of `DERIVATION_KEYS` if derivations are given, or `SIZE` if the training facts are.
-        schema: of the facts.
-        derivations: how relations were derived, by name; questions about others are left out.
-        train: the training facts, over the same schema.
+    The key is one of `KEYS`, or of `DERIVATION_KEYS` if derivations are given, by name: questions about other relations are
+    left out; or `SIZE` if the training facts are, over the same schema.
     """
+    labels, order = _labels(ranks, key, schema, derivations or {}, train)
+    chosen = ((label, labels == label) for label in order)
+    return {str(label): Metrics.of(ranks.where(mine)) for label, mine in chosen if mine.any()}
+
+
+def _labels(
+    ranks: Ranks, key: str, schema: Schema, derivations: Mapping[str, Derivation], train: Hypergraph | None
+) -> tuple[npt.NDArray[Any], Iterable[Any]]:
+    """Return the part of each question, and all parts in order."""
     if key in DERIVATION_KEYS:
-        return _by_derivation(ranks, key, schema, derivations or {})
+        if not derivations:
+            reason = f"this dataset has no derivations.json, so results cannot be broken down by {key}"
+            raise DataError("no-such-breakdown", reason, place=f"by {key}")
+        depths = sorted({one.depth for one in derivations.values()})
+        origins = [getattr(derivations.get(relation.name), key, None) for relation in schema]
+        return np.array(origins, object)[ranks.relation], (ELEMENTARY, *OPERATIONS) if key == "operation" else depths
     if key == SIZE:
-        return _by_size(ranks, schema, train)
+        if train is None:
+            reason = "breaking results down by the size of relations needs the training facts"
+            raise DataError("no-such-breakdown", reason, place=f"by {SIZE}")
+        facts = [len(train.table(relation.name)) for relation in schema]
+        sizes = np.searchsorted(list(_SIZES.values()), facts, side="right") - 1
+        return np.array(list(_SIZES))[sizes][ranks.relation], _SIZES
     if key not in KEYS:
         raise UnknownNameError("breakdown", key, (*KEYS, SIZE, *DERIVATION_KEYS))
-    labels = ~ranks.unseen if key == "seen" else getattr(ranks, key)
-    found = {}
-    for label in np.unique(labels).tolist():
-        name = (
-            schema[label].name
-            if key == "relation"
-            else {True: "seen", False: "unseen"}[label]
-            if key == "seen"
-            else str(label)
-        )
-        found[name] = Metrics.of(ranks.where(labels == label))
-    return found
-
-
-def _by_derivation(ranks: Ranks, key: str, schema: Schema, derivations: Mapping[str, Derivation]) -> dict[str, Metrics]:
-    if not derivations:
-        raise DataError(
-            "no-such-breakdown",
-            f"this dataset has no derivations.json, so results cannot be broken down by {key}",
-            place=f"by {key}",
-        )
-    labels = [getattr(derivations[relation.name], key) if relation.name in derivations else None for relation in schema]
-    order = (ELEMENTARY, *OPERATIONS) if key == "operation" else sorted({label for label in labels if label is not None})
-    found = {}
-    for label in order:
-        chosen = np.isin(ranks.relation, [number for number, own in enumerate(labels) if own == label])
-        if chosen.any():
-            found[str(label)] = Metrics.of(ranks.where(chosen))
-    return found
-
-
-def _by_size(ranks: Ranks, schema: Schema, train: Hypergraph | None) -> dict[str, Metrics]:
-    if train is None:
-        raise DataError(
-            "no-such-breakdown",
-            "breaking results down by the size of relations needs the training facts",
-            place=f"by {SIZE}",
-        )
-    facts = [len(train.table(relation.name)) for relation in schema]
-    steps = np.searchsorted(list(_SIZES.values()), facts, side="right") - 1
-    labels = steps[ranks.relation]
-    names = list(_SIZES)
-    return {names[step]: Metrics.of(ranks.where(labels == step)) for step in np.unique(labels).tolist()}
+    if key == "relation":
+        return np.array(schema.names, object)[ranks.relation], schema.names
+    if key == "seen":
+        return np.where(ranks.unseen, "unseen", "seen"), ("unseen", "seen")
+    labels = getattr(ranks, key)
+    return labels, np.unique(labels).tolist()
 
 
 def macro_mrr(parts: Mapping[str, Metrics]) -> float:

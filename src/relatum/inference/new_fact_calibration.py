@@ -24,10 +24,10 @@ from relatum.arrays import Bool, Float64, Int64
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import Schema
 from relatum.data.vocabulary import Ids
-from relatum.errors import DataError
 from relatum.fitting import log_odds, minimize, sigmoid
 from relatum.inference.answer_calibration import AnswerCalibration
 from relatum.inference.answer_sample import Answered, rivals_of
+from relatum.inference.saved import numbers_of, require, require_version
 from relatum.inference.scoring import CandidateScorer, EvidenceSource
 from relatum.models.ops import one_torch_thread
 
@@ -127,23 +127,14 @@ class NewFactCalibration:
     @classmethod
     def from_json(cls, data: Mapping[str, Any], schema: Schema) -> NewFactCalibration:
         """Return the calibration for the relations of a schema from plain data; anything else is refused."""
-        if not isinstance(data, Mapping):
-            raise DataError("damaged-file", "must be a JSON object", place=_PLACE)
-        if data.get("version") != _VERSION or data.get("terms") != list(_TERMS):
-            version = data.get("version")
-            raise DataError("other-format", f"version {version!r} is unknown; this relatum reads {_VERSION}", place=_PLACE)
-        try:
-            weights, offsets, unnamed = (np.array(data[name], np.float64) for name in _LISTS)
-            valid, test = (float(data[name]) for name in _NUMBERS)
-        except (KeyError, TypeError, ValueError):
-            names = ", ".join((*_LISTS, *_NUMBERS))
-            raise DataError("damaged-file", f"must hold the numbers {names}", place=_PLACE) from None
-        if weights.shape != (len(_TERMS),) or offsets.shape != (len(schema),) or unnamed.shape != offsets.shape:
-            raise DataError("damaged-file", f"must be about {len(schema)} relations", place=_PLACE)
-        shares = ((unnamed > 0) & (unnamed <= 1)).all() and valid > 0 and test >= 0 and valid + test < 1
-        if not (np.isfinite(weights).all() and np.isfinite(offsets).all() and shares):
-            raise DataError("damaged-file", "numbers must be finite, and what is known of the truth a share", place=_PLACE)
-        return cls(weights, offsets, unnamed, valid, test)
+        require_version(_PLACE, data, _VERSION, _TERMS)
+        count = (len(schema),)
+        shapes = {"weights": (len(_TERMS),), "offsets": count, "unnamed": count, **dict.fromkeys(_NUMBERS, ())}
+        found = numbers_of(_PLACE, data, shapes)
+        valid, test = (float(found[name]) for name in _NUMBERS)
+        shares = ((found["unnamed"] > 0) & (found["unnamed"] <= 1)).all() and valid > 0 and test >= 0 and valid + test < 1
+        require(_PLACE, shares, "what is known of the truth, and what rules do not name, must be a share")
+        return cls(found["weights"], found["offsets"], found["unnamed"], valid, test)
 
 
 class Candidates(NamedTuple):
@@ -189,11 +180,8 @@ def fit_new_fact_calibration(
 ) -> NewFactCalibration:
     """Return the chance that new facts are true, as candidates show it of which some are validation facts.
 
-    Args:
-        judged: the candidates, and what they are like as answers.
-        train: the training facts; relations that are alike in size and arity are taken to be alike.
-        answers: the calibration of answers.
-        unnamed: of the relations, the share of the true facts that rules do not name.
+    They are judged by what they are like as answers. Relations that are alike in size and arity in `train` are taken to be
+    alike. `unnamed` is the share of the true facts of each relation that rules do not name.
     """
     start = replace(NewFactCalibration.unfitted(train.schema, answers), unnamed=unnamed)
     if not any(one.right.any() for one, _ in judged):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
@@ -172,42 +173,41 @@ def rank(
 ) -> Ranks:
     """Return how every position of every fact ranks among all entities.
 
-    Args:
-        model: the model.
-        parameters: its parameters.
-        facts: the held-out facts; repeated facts count as often as they occur.
-        known: answers that do not count as better, other than the right one; None ranks raw.
-        train: the training facts, to tell which questions hold an entity that was never seen.
-        evidence: what is added to the model's scores.
-        scorer: counts better candidates, if not by these parameters.
+    Repeated facts count as often as they occur. Known answers do not count as better, other than the right one; None ranks
+    raw. `train` tells which questions hold an entity that was never seen, `evidence` is added to scores, and a `scorer`
+    counts better candidates, if not by these parameters.
     """
+    counting = WholeScorer(model, parameters) if scorer is None else scorer
+
+    def count(relation: int, position: int, columns: Ids) -> tuple[Int64, Int64]:
+        size = columns.shape[1]
+        relations = np.full(size, relation, np.int32)
+        answers = known.lookup(relations, columns, position) if known is not None else nothing_excluded(size)
+        bonus = None if evidence is None else evidence.bonus(relation, position, columns)
+        return counting.count_better(relation, columns, position, answers, bonus)
+
+    return ranks_by(count, facts, train)
+
+
+@torch.no_grad()
+def ranks_by(
+    count: Callable[[int, int, Ids], tuple[Int64, Int64]], facts: Hypergraph, train: Hypergraph | None = None
+) -> Ranks:
+    """Return the ranks of facts by a count of better and of equal candidates for a relation, a position and facts."""
     seen = train.degrees() > 0 if train is not None else np.ones(len(facts.entities), np.bool_)
     parts: list[Ranks] = []
     done = 0
-    with torch.no_grad(), progress("ranking", len(facts)) as advance:
-        counting = WholeScorer(model, parameters) if scorer is None else scorer
+    with progress("ranking", len(facts)) as advance:
         for number, schema in enumerate(facts.schema):
             columns = facts.table(schema.name).columns
             size = columns.shape[1]
             if not size:
                 continue
-            relations = np.full(size, number, np.int32)
+            fact, relation, arity = np.arange(done, done + size), np.full(size, number), np.full(size, schema.arity)
             unseen: Bool = np.logical_not(seen[columns].all(axis=0))
             for position in range(schema.arity):
-                answers = known.lookup(relations, columns, position) if known is not None else nothing_excluded(size)
-                bonus = None if evidence is None else evidence.bonus(number, position, columns)
-                better, equal = counting.count_better(number, columns, position, answers, bonus)
-                parts.append(
-                    Ranks(
-                        better=better,
-                        equal=equal,
-                        fact=np.arange(done, done + size),
-                        relation=relations.astype(np.int64),
-                        arity=np.full(size, schema.arity),
-                        position=np.full(size, position),
-                        unseen=unseen,
-                    )
-                )
+                better, equal = count(number, position, columns)
+                parts.append(Ranks(better, equal, fact, relation, arity, np.full(size, position), unseen))
             done += size
             advance(size)
     empty = np.empty(0, np.int64)
@@ -217,11 +217,7 @@ def rank(
 def mrr_interval(ranks: Ranks, share: float = 0.95, resamples: int = 1000, seed: int = 0) -> tuple[float, float]:
     """Return the bounds that hold `share` of the MRRs of resampled facts; the questions of one fact stay together.
 
-    Args:
-        ranks: the questions; at least one.
-        share: how much of the resamples lies between the bounds.
-        resamples: how many times as many facts are drawn, with replacement.
-        seed: of the drawing.
+    There is at least one question; `resamples` is how many times as many facts are drawn, with replacement.
     """
     _, fact = np.unique(ranks.fact, return_inverse=True)
     gains = np.bincount(fact, 1 / ranks.realistic)

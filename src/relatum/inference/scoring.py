@@ -1,11 +1,14 @@
 """Scores of a model: of facts, counts of better candidates and best answers, written once against the contract.
 
 A `CandidateScorer` does so for the questions about one relation: only allowed entities count, and known answers can be left
-out. A score that is not a finite number is an error that names the relation; it is never ranked.
+out. A score that is not a finite number is an error that names the relation; it is never ranked. `CandidateSides` keeps
+packed candidates between questions.
 """
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol, TypeVar, cast
@@ -18,14 +21,66 @@ from relatum.arrays import Bool, Float32, Int64
 from relatum.data.answer_index import AnswerLists
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.schema import RelationSchema
+from relatum.data.sorting import spread
 from relatum.data.vocabulary import Ids
 from relatum.errors import NumericError
-from relatum.inference.candidate_sides import CandidateSides
 from relatum.kernels.compact_side import CompactSide
 from relatum.kernels.filters import Bonus, Excluded, bonus_part, excluded_pairs, excluded_part, nothing_excluded
-from relatum.memory import budget
+from relatum.memory import budget, free
 from relatum.models.base import Model, Parameters
 from relatum.models.ops import one_torch_thread
+
+_SHARE, _MOST = 16, 1 << 30  # of the memory that is free, and bytes at most
+
+Key = tuple[int, int]  # relation, position
+
+
+class CandidateSides:
+    """Packed candidate sides by relation and position; where memory does not hold all, the least lately wanted go.
+
+    A side is packed when it is wanted for the second time: a single question is answered sooner without.
+
+    They take `most` bytes together; by default a sixteenth of what is free when the first one is packed, and a gigabyte at
+    most.
+    """
+
+    def __init__(self, most: int | None = None) -> None:
+        self.most = most
+        self._kept: OrderedDict[Key, CompactSide | None] = OrderedDict()
+        self._wanted: set[Key] = set()
+        self.nbytes = 0  # that they take
+        self._lock = threading.Lock()
+
+    def side(self, key: Key, pack: Callable[[], CompactSide | None]) -> CompactSide | None:
+        """Return the packed side of a position; None the first time, and where there is none.
+
+        `pack` makes the side, or returns None where it cannot be packed.
+        """
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+            if key not in self._wanted:
+                self._wanted.add(key)
+                return None
+        side = pack()
+        with self._lock:  # several threads packed it at once, perhaps: each gives the same, and one is kept
+            if key not in self._kept:
+                self._keep(key, side)
+        return side
+
+    def _keep(self, key: Key, side: CompactSide | None) -> None:
+        if self.most is None:
+            self.most = min(free() // _SHARE, _MOST)
+        size = 0 if side is None else side.nbytes
+        if size > self.most:
+            return
+        self._kept[key] = side
+        self.nbytes += size
+        while self.nbytes > self.most:
+            _, dropped = self._kept.popitem(last=False)
+            self.nbytes -= 0 if dropped is None else dropped.nbytes
+
 
 Kept = TypeVar("Kept")
 
@@ -67,16 +122,9 @@ def count_better(
 ) -> tuple[Int64, Int64]:
     """Return, for facts of one relation, how many entities at `position` score above the one there, and how many equal.
 
-    Args:
-        model: the model.
-        tables: what `model.encode` gave.
-        relation: the relation's id.
-        columns: int64[arity, n], the facts; the questions are what they are with `position` open.
-        position: the open position.
-        excluded: entities that are not counted, for each question.
-        candidates: the candidate side, if not that of all entities; what stands at `position` and what is excluded are
-            indices among the candidates.
-        bonus: what some candidates score beyond what the model says.
+    `excluded` are not counted; a `bonus` is what some candidates score beyond what the model says. `candidates` is the
+    candidate side, if not that of all entities: what stands at `position` and what is excluded are then indices among the
+    candidates.
     """
     combine = model.combine(tables)
     counts = np.empty((2, columns.shape[1]), np.int64)
@@ -123,14 +171,8 @@ def top(
 class CandidateScorer:
     """Scores and ranks the candidates of questions about one relation; keeps the candidate side of the last position.
 
-    Args:
-        model: the model.
-        tables: what `model.encode` gave.
-        relation: the relation's id.
-        known: the facts that are left out.
-        allowed: for each position the allowed entities, ascending; None allows all.
-        evidence: what is added to the model's scores.
-        sides: candidate sides that were kept from earlier questions about these very candidates.
+    `tables` are what `model.encode` gave. Known facts are left out; `allowed` has the entities of each position, ascending,
+    where None allows all; evidence is added to scores; `sides` were kept from earlier questions about these very candidates.
     """
 
     def __init__(
@@ -165,12 +207,8 @@ class CandidateScorer:
     ) -> tuple[Ids, Float32]:
         """Return the k best answers to each question and their scores, [n, k] both; -1 and minus infinity for none.
 
-        Args:
-            position: the open position.
-            questions: int32[arity, n], the questions.
-            k: how many answers.
-            tables: where the given entities are looked up, if not among those of the model.
-            known: whether known facts are left out.
+        Given entities are looked up in `tables`, by default those of the model; known facts are left out unless `known` is
+        false.
         """
         excluded: Excluded = (
             self._excluded(position, self.answers(position, questions)) if known else nothing_excluded(questions.shape[1])
@@ -207,11 +245,7 @@ class CandidateScorer:
     def answer_scores(self, position: int, questions: Ids, rows: Int64, entities: Ids) -> Float32:
         """Return the scores of answers at a position: what the model says, and evidence, which is read once a question.
 
-        Args:
-            position: the open position.
-            questions: int32[arity, n], the questions.
-            rows: which question each answer is to.
-            entities: the answers.
+        `rows` says which question, int32[arity, n], each of the entities is an answer to.
         """
         columns = torch.from_numpy(questions.astype(np.int64))[:, torch.from_numpy(rows)]
         columns[position] = torch.from_numpy(entities.astype(np.int64))
@@ -273,18 +307,14 @@ class CandidateScorer:
         """Return known answers as indices among the allowed entities; others are no candidates."""
         if self._allowed[position] is None:
             return answers
-        questions, indices, _ = self._among_allowed(position, answers)
-        return excluded_pairs(questions, indices, len(answers))
+        return among(answers, lambda entities: self._indices(position, entities))
 
     def _bonus(self, position: int, questions: Ids) -> Bonus | None:
         """Return what evidence adds to the scores of candidates, by their indices among the allowed entities."""
         bonus = self._evidence(position, questions)
         if bonus is None or self._allowed[position] is None:
             return bonus
-        lists = AnswerLists(bonus.pool, bonus.starts, bonus.counts)
-        rows, indices, there = self._among_allowed(position, lists)
-        kept = excluded_pairs(rows, indices, len(lists))
-        return Bonus(kept.pool, kept.starts, kept.counts, bonus.values[there])
+        return bonus_among(bonus, lambda entities: self._indices(position, entities))
 
     def _evidence(self, position: int, questions: Ids) -> Bonus | None:
         """Return what evidence adds to the scores of entities."""
@@ -302,13 +332,29 @@ class CandidateScorer:
             last = self._last[name] = given, read()
         return cast(Kept, last[1])
 
-    def _among_allowed(self, position: int, lists: AnswerLists) -> tuple[Int64, Int64, Bool]:
-        """Return pairs of a question and an entity that is allowed, by its index among these, and which pairs they are."""
+    def _indices(self, position: int, entities: Ids) -> Int64:
+        """Return the indices of entities among those that are allowed; -1 for others."""
         allowed = self.entities(position)
-        rows, entities = lists.pairs()
         indices = np.searchsorted(allowed, entities)
-        there = np.append(allowed, -1)[indices] == entities
-        return rows[there], indices[there], there
+        return np.where(np.append(allowed, -1)[indices] == entities, indices, -1)
+
+
+def among(lists: Excluded, indices_of: Callable[[Ids], Int64]) -> Excluded:
+    """Return lists with the entities among some candidates alone, by their indices, -1 for others."""
+    return excluded_pairs(*_pairs_among(lists, indices_of)[:2], len(lists.counts))
+
+
+def bonus_among(bonus: Bonus, indices_of: Callable[[Ids], Int64]) -> Bonus:
+    """Return a bonus for some candidates alone, by their indices, -1 for others."""
+    rows, indices, there = _pairs_among(bonus, indices_of)
+    kept = excluded_pairs(rows, indices, len(bonus.counts))
+    return Bonus(kept.pool, kept.starts, kept.counts, bonus.values[spread(bonus.starts, bonus.counts)][there])
+
+
+def _pairs_among(lists: Excluded, indices_of: Callable[[Ids], Int64]) -> tuple[Int64, Int64, Bool]:
+    rows, entities = AnswerLists(lists.pool, lists.starts, lists.counts).pairs()
+    indices = indices_of(entities)
+    return rows[indices >= 0], indices[indices >= 0], indices >= 0
 
 
 def _sides(
@@ -336,10 +382,5 @@ def naming(relation: RelationSchema) -> Iterator[None]:
 
 
 def _not_finite(relation: RelationSchema) -> NumericError:
-    return NumericError(
-        "not-finite",
-        (
-            f"a score of relation {relation.name!r} is not a finite number: the parameters have grown too "
-            "large, or hold a NaN"
-        ),
-    )
+    why = "the parameters have grown too large, or hold a NaN"
+    return NumericError("not-finite", f"a score of relation {relation.name!r} is not a finite number: {why}")

@@ -6,16 +6,15 @@ found first, so that scores have the bits that they have in one piece.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
 
-from relatum.arrays import Bool, Int64
-from relatum.data.answer_index import AnswerLists
-from relatum.data.sorting import spread
+from relatum.arrays import Int64
 from relatum.data.vocabulary import Ids
-from relatum.kernels.filters import Bonus, Excluded, bonus_part, excluded_pairs, excluded_part
+from relatum.inference.scoring import among, bonus_among
+from relatum.kernels.filters import Bonus, Excluded, bonus_part, excluded_part
 from relatum.memory import budget, free
 from relatum.models.base import Model, Parameters
 from relatum.models.partial_counts import can_count_parts, counter_of, extremes_of
@@ -24,38 +23,9 @@ _SHARE = 8  # of the memory that is free, for one candidate side
 _LEAST = 1 << 14  # entities in a tile
 
 
-@dataclass(frozen=True, slots=True)
-class EntityRange:
-    """The entities from `first` to before `last`, as one tile or one worker has them."""
-
-    first: int
-    last: int
-
-    def indices(self, entities: Ids) -> Int64:
-        """Return the indices of entities in the range; -1 for those that are not in it."""
-        return np.where(self._holds(entities), entities.astype(np.int64) - self.first, -1)
-
-    def lists(self, lists: Excluded) -> Excluded:
-        """Return what of some lists is in the range."""
-        rows, indices, _ = self._pairs(lists)
-        return excluded_pairs(rows, indices, len(lists.counts))
-
-    def bonus(self, bonus: Bonus) -> Bonus:
-        """Return what of a bonus is for entities in the range."""
-        rows, indices, kept = self._pairs(bonus)
-        values = bonus.values[spread(bonus.starts, bonus.counts)][kept]
-        found = excluded_pairs(rows, indices, len(bonus.counts))
-        return Bonus(found.pool, found.starts, found.counts, values)
-
-    def _pairs(self, lists: Excluded) -> tuple[Int64, Int64, Bool]:
-        """Return pairs of a question and an entity in the range, by its index, and which of all pairs they are."""
-        rows, entities = AnswerLists(lists.pool, lists.starts, lists.counts).pairs()
-        here = self._holds(entities)
-        return rows[here], entities[here].astype(np.int64) - self.first, here
-
-    def _holds(self, entities: Ids) -> Bool:
-        found: Bool = (entities >= self.first) & (entities < self.last)
-        return found
+def indices_in(first: int, last: int, entities: Ids) -> Int64:
+    """Return the indices of entities in a tile, or in what a worker has, from `first` to before `last`; -1 for others."""
+    return np.where((entities >= first) & (entities < last), entities.astype(np.int64) - first, -1)
 
 
 def tile_size(model: Model, tables: Parameters, relation: int, position: int) -> int | None:
@@ -81,10 +51,10 @@ def count_in_tiles(
 ) -> tuple[Int64, Int64]:
     """Return what `scoring.count_better` does, for facts, int32[arity, n], from tiles of so many entities."""
     combine, one = model.combine(tables), torch.tensor(relation)
-    tiles = [EntityRange(start, min(start + size, model.num_entities)) for start in range(0, model.num_entities, size)]
+    tiles = [(start, min(start + size, model.num_entities)) for start in range(0, model.num_entities, size)]
 
-    def side(tile: EntityRange) -> torch.Tensor:
-        return model.candidates(tables, one, position, torch.arange(tile.first, tile.last))
+    def side(tile: tuple[int, int]) -> torch.Tensor:
+        return model.candidates(tables, one, position, torch.arange(*tile))
 
     found = [extremes_of(combine, side(tile)) for tile in tiles]
     pairs = [each for each in found if each is not None]
@@ -98,15 +68,15 @@ def count_in_tiles(
     bars, counts = np.zeros(columns.shape[1], np.float32), np.zeros((2, columns.shape[1]), np.int64)
     for adds_up in (False, True):  # first what the targets score, each in its tile, and then what is above
         for tile in tiles:
-            candidates = side(tile)
+            candidates, indices_of = side(tile), partial(indices_in, *tile)
             for part in parts:
-                targets = tile.indices(columns[position, part])
-                own = None if bonus is None else tile.bonus(bonus_part(bonus, part))
+                targets = indices_of(columns[position, part])
+                own = None if bonus is None else bonus_among(bonus_part(bonus, part), indices_of)
                 if not adds_up and not (targets >= 0).any():
                     continue
                 counter = counter_of(combine, queries[part], candidates, extremes, own)
                 if adds_up:
-                    counts[:, part] += counter.count(bars[part], targets, tile.lists(excluded_part(excluded, part)))
+                    counts[:, part] += counter.count(bars[part], targets, among(excluded_part(excluded, part), indices_of))
                 else:
                     bars[part] += counter.bars(targets)
     return counts[0], counts[1]

@@ -10,10 +10,9 @@ import numpy as np
 
 from relatum.algebra import Expression
 from relatum.data.vocabulary import Vocabulary
-from relatum.rules.index import Head, Measured, Store, candidates, measure
 from relatum.rules.rule import Rule, RuleKind
 from relatum.rules.statistics import deficit, evidence, reach
-from relatum.rules.views import View, found_in
+from relatum.rules.views import Head, Measured, Store, View, candidates, found_in, measure
 
 LEAST_EVIDENCE = 0.8  # nats for each direction: twice as likely as if any smaller share were as likely
 

@@ -9,11 +9,9 @@ from relatum.data.hypergraph import Hypergraph
 from relatum.errors import SettingError
 from relatum.progress import progress
 from relatum.rules.hypotheses import Hypothesis, containments, equalities
-from relatum.rules.index import Head, Measured, Store, candidates, measure
-from relatum.rules.observed_share import HeadCounts, ObservedShare, observed_share
 from relatum.rules.rule import Rule, RuleKind
-from relatum.rules.statistics import MOST_OBSERVED
-from relatum.rules.views import View
+from relatum.rules.statistics import MOST_OBSERVED, HeadCounts, ObservedShare, observed_share
+from relatum.rules.views import Head, Measured, Store, View, candidates, measure
 
 _RIVALS = 20  # hypotheses that are kept for each head
 

@@ -82,15 +82,10 @@ class Rule:
 
     def to_json(self) -> dict[str, Any]:
         """Return the rule as plain data."""
+        _, *counts = self.to_dict().items()
         return {
-            "rule": str(self),
-            "head": self.head.name,
-            "kind": self.kind.name.lower(),
-            "body": str(self.body),
-            "support": self.support,
-            "confidence": self.confidence,
-            "coverage": self.coverage,
-            "evidence": self.evidence,
+            **{"rule": str(self), "head": self.head.name, "kind": self.kind.name.lower(), "body": str(self.body)},
+            **dict(counts),
         }
 
 

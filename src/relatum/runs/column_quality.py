@@ -10,8 +10,7 @@ import numpy as np
 from relatum.arrays import Int64
 from relatum.data.row_store import HELD_OUT_PARTS, RowTable
 from relatum.errors import DataError, UnknownNameError
-from relatum.imputation.baselines import baseline_answers
-from relatum.imputation.metrics import accuracy, calibration_error, macro_f1
+from relatum.imputation.baselines import accuracy, baseline_answers, calibration_error, macro_f1
 from relatum.progress import progress
 from relatum.records import Records, columns_of
 from relatum.runs.filling import models_of, rows_of

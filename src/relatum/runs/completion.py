@@ -18,7 +18,7 @@ from relatum.data.sorting import differs_from_previous
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError
 from relatum.inference.answer_sets import Limit, conformities, limit_of, require_coverage
-from relatum.inference.completion import EXHAUSTIVE_LIMIT, best_facts
+from relatum.inference.prediction import EXHAUSTIVE_LIMIT, best_facts
 from relatum.inference.scoring import CandidateScorer
 from relatum.models.ops import one_torch_thread
 from relatum.models.reale import ReAlE

@@ -12,8 +12,14 @@ from relatum.data.hypergraph import Hypergraph
 from relatum.data.keyed_answers import Keys, open_positions, taken_keys
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError, SettingError
-from relatum.inference.completion import EXHAUSTIVE_LIMIT
-from relatum.inference.prediction import AllQuestions, NewFacts, Questions, best_new_facts, questions_around
+from relatum.inference.prediction import (
+    EXHAUSTIVE_LIMIT,
+    AllQuestions,
+    NewFacts,
+    Questions,
+    best_new_facts,
+    questions_around,
+)
 from relatum.inference.scoring import CandidateScorer
 from relatum.progress import progress
 from relatum.runs.answers import Prediction, field_names

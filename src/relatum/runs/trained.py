@@ -29,17 +29,15 @@ from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError, RelatumError, RelatumWarning, UnknownNameError
 from relatum.evidence.evidence import Evidence
 from relatum.evidence.mining import mine
-from relatum.evidence.ranking import rank_by_evidence
 from relatum.imputation.answers import Scores
 from relatum.imputation.models import ColumnModels
 from relatum.inference.answer_calibration import AnswerCalibration
 from relatum.inference.answer_sets import AnswerSets
 from relatum.inference.calibration import Calibration
-from relatum.inference.candidate_sides import CandidateSides
 from relatum.inference.evaluation import Evaluation
 from relatum.inference.new_fact_calibration import NewFactCalibration
 from relatum.inference.ranking import rank
-from relatum.inference.scoring import CandidateScorer
+from relatum.inference.scoring import CandidateScorer, CandidateSides
 from relatum.models.base import Model, Parameters
 from relatum.models.store import load_model
 from relatum.progress import progress
@@ -260,7 +258,7 @@ class Trained:
         if evidence is None:
             return found
         both = rank(self.model, self.parameters, facts, known, split.train, evidence, scorer)
-        return replace(found, ranks=both, embedding=ranks, evidence=rank_by_evidence(evidence, facts, known))
+        return replace(found, ranks=both, embedding=ranks, evidence=evidence.ranks(facts, known))
 
     def query(
         self,

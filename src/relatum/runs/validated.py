@@ -95,7 +95,7 @@ def fitted_columns(split: Split, seed: int = 0) -> ColumnModels | None:
     if rows is None:
         return None
     with progress("columns", sum(len(columns_to_fill(rows, table)) for table in rows.tables)) as advance:
-        return fit_columns(rows, seed=seed, weigh=False, advance=advance)
+        return fit_columns(rows, seed=seed, advance=advance)
 
 
 def _weighed(model: Model, tables: Parameters, columns: ColumnModels | None) -> ColumnModels | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from relatum.api import Run
 from relatum.errors import RelatumError, SettingError, UnknownNameError
-from relatum.inference.candidate_sides import CandidateSides
+from relatum.inference.scoring import CandidateSides
 from relatum.memory import free
 from relatum.resources.fact_index import fact_index
 from relatum.resources.names import suggest

@@ -8,6 +8,7 @@ that scores have the bits that they have in one process.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import torch
@@ -16,8 +17,8 @@ from torch import Tensor
 from relatum.arrays import Float32, Int64
 from relatum.data.vocabulary import Ids
 from relatum.errors import NumericError
-from relatum.inference.scoring import score
-from relatum.inference.tiled_counts import EntityRange
+from relatum.inference.scoring import among, bonus_among, score
+from relatum.inference.tiled_counts import indices_in
 from relatum.kernels.filters import Bonus, Excluded, bonus_part, excluded_part
 from relatum.memory import budget
 from relatum.models.base import Model, Parameters
@@ -49,7 +50,7 @@ class SharedScorer:
 
     def __init__(self, group: Group, shares: Shares, model: Model, parameters: Parameters) -> None:
         self._group, self._shares, self._model, self._parameters = group, shares, model, parameters
-        self._range = EntityRange(shares.first, shares.last)
+        self._indices_of = partial(indices_in, shares.first, shares.last)
         with torch.no_grad():
             self._own = model.encode(parameters)
 
@@ -70,8 +71,8 @@ class SharedScorer:
             part = slice(start, start + size)
             tables, given = self._fetched(columns[:, part])
             queries = self._model.queries(tables, one.expand(given.shape[1]), given, position)
-            targets = self._range.indices(columns[position, part])
-            own_bonus = None if bonus is None else self._range.bonus(bonus_part(bonus, part))
+            targets = self._indices_of(columns[position, part])
+            own_bonus = None if bonus is None else bonus_among(bonus_part(bonus, part), self._indices_of)
             try:
                 counter = counter_of(self._model.combine(self._own), queries, candidates, extremes, own_bonus)
                 bars, finite = counter.bars(targets), 1.0
@@ -82,7 +83,9 @@ class SharedScorer:
             failed = failed or found[-1] > 0
             try:
                 if not failed:
-                    counts[:, part] = counter.count(found[:-1], targets, self._range.lists(excluded_part(excluded, part)))
+                    counts[:, part] = counter.count(
+                        found[:-1], targets, among(excluded_part(excluded, part), self._indices_of)
+                    )
             except FloatingPointError:
                 failed = True
         total = self._group.sums(np.append(counts.ravel(), int(failed)))
