@@ -19,7 +19,7 @@ from relatum.data import vocabulary
 from relatum.datasets import cache as module
 from relatum.datasets import known_checksums
 from relatum.datasets.cache import load_columns, save_columns
-from relatum.tensor_files import write_tensor_file
+from relatum.tensor_files import write_tensors
 from support.strategies import splits
 
 KEY = {"files": {"train": ["train.txt", "abc"]}}
@@ -63,8 +63,7 @@ def test_a_damaged_copy_is_never_trusted(tmp_path: Path, count: Callable[[int, i
     "about", [None, [], {}, {"key": 1}, {"key": KEY}, {"key": KEY, "relations": [], "blocks": {"train": [2]}}]
 )
 def test_a_forged_copy_with_a_right_checksum_is_still_checked(tmp_path: Path, about: object) -> None:
-    body = module.safetensors.numpy.save({"entities": np.zeros(0, np.uint8)})
-    write_tensor_file(tmp_path / "copy", body, module._FORMAT, module._VERSION, about)
+    write_tensors(tmp_path / "copy", {"entities": np.zeros(0, np.uint8)}, module._FORMAT, module._VERSION, about)
     assert load_columns(tmp_path / "copy", KEY) is None
 
 

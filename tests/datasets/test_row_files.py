@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import safetensors.numpy
 
 from relatum.data.row_store import Bins, Dependency, RowStore, RowTable, TableColumn, TableReference, TableSchema
 from relatum.data.vocabulary import Vocabulary
@@ -15,7 +14,7 @@ from relatum.datasets.load import load
 from relatum.datasets.row_files import ROWS, load_rows, save_rows
 from relatum.errors import DataError
 from relatum.tables import read
-from relatum.tensor_files import read_tensor_file, write_tensor_file
+from relatum.tensor_files import read_tensors, write_tensors
 from support.mistakes import mistake
 from support.small_tables import sqlite_of
 
@@ -86,7 +85,7 @@ def test_a_damaged_file_is_refused_in_one_sentence(tmp_path: Path) -> None:
         harmed.append(whole[:place] + bytes([whole[place] ^ bit]) + whole[place + 1 :])
     for content in harmed:
         (tmp_path / ROWS).write_bytes(content)
-        if read_tensor_file(tmp_path / ROWS, "relatum-rows", 1) is not None:
+        if read_tensors(tmp_path / ROWS, "relatum-rows", 1) is not None:
             assert_same(load_rows(tmp_path), store())  # a blank of the header
             continue
         with mistake("damaged-rows"):
@@ -96,11 +95,11 @@ def test_a_damaged_file_is_refused_in_one_sentence(tmp_path: Path) -> None:
 def rewritten(folder: Path, about: object = None, **changed: np.ndarray | None) -> None:
     """Write the file with other content and a right checksum."""
     save_rows(folder, store())
-    stored = read_tensor_file(folder / ROWS, "relatum-rows", 1)
+    stored = read_tensors(folder / ROWS, "relatum-rows", 1)
     assert stored is not None
-    arrays = {**safetensors.numpy.load(stored.body), **{name.replace("_", "/"): array for name, array in changed.items()}}
-    body = safetensors.numpy.save({name: array for name, array in arrays.items() if array is not None})
-    write_tensor_file(folder / ROWS, body, "relatum-rows", 1, stored.about if about is None else about)
+    arrays = {**stored.arrays, **{name.replace("_", "/"): array for name, array in changed.items()}}
+    kept = {name: array for name, array in arrays.items() if array is not None}
+    write_tensors(folder / ROWS, kept, "relatum-rows", 1, stored.about if about is None else about)
 
 
 def test_a_file_that_says_nonsense_is_refused_in_one_sentence(tmp_path: Path) -> None:

@@ -7,14 +7,11 @@ repeat the key under which the copy was made: what the split's files were and ho
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy.typing as npt
-import safetensors.numpy
-from safetensors import SafetensorError
 
 from relatum.data.column_types import ColumnType
 from relatum.data.derivations import Derivation
@@ -24,7 +21,7 @@ from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Vocabulary
 from relatum.datasets.known_checksums import is_large, known_checksum, remember_checksum
 from relatum.errors import DataError
-from relatum.tensor_files import MappedFile, TensorFile, map_arrays, read_tensor_file, write_arrays
+from relatum.tensor_files import TensorFile, map_arrays, read_tensors, write_tensors
 
 _FORMAT, _VERSION = "relatum-facts", 2
 
@@ -45,14 +42,14 @@ def save_columns(path: Path, key: Key, split: Split) -> None:
         "blocks": {part: list(graph.blocks) for part, graph in split.parts.items()},
     }
     lines = lines_of(split.entities.names)
-    arrays: dict[str, Sequence[npt.NDArray[Any]]] = {"entities": [lines.text]}
+    arrays: dict[str, npt.NDArray[Any] | tuple[npt.NDArray[Any], ...]] = {"entities": lines.text}
     if isinstance(split.entities.names, NameLines) and lines.ascending:
-        arrays["entity_starts"] = [lines.starts]
+        arrays["entity_starts"] = lines.starts
     for part, graph in split.parts.items():
         for arity, block in graph.blocks.items():
             arrays[f"{part}/{arity}"] = block.rows
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_arrays(path, arrays, _FORMAT, _VERSION, about)
+    write_tensors(path, arrays, _FORMAT, _VERSION, about)
 
 
 def load_columns(path: Path, key: Key) -> Split | None:
@@ -63,7 +60,7 @@ def load_columns(path: Path, key: Key) -> Split | None:
     """
     try:
         if not is_large(path):
-            return _split(read_tensor_file(path, _FORMAT, _VERSION), key)
+            return _split(read_tensors(path, _FORMAT, _VERSION), key)
         before = path.stat()
     except OSError:
         return None
@@ -77,7 +74,7 @@ def load_columns(path: Path, key: Key) -> Split | None:
     return split
 
 
-def _split(stored: TensorFile | MappedFile | None, key: Key) -> Split | None:
+def _split(stored: TensorFile | None, key: Key) -> Split | None:
     if stored is None:
         return None
     try:
@@ -85,8 +82,8 @@ def _split(stored: TensorFile | MappedFile | None, key: Key) -> Split | None:
         if about["key"] != key:
             return None
         _require_types(about)
-        return _rebuilt(about, stored.arrays if isinstance(stored, MappedFile) else safetensors.numpy.load(stored.body))
-    except (SafetensorError, DataError, LookupError, TypeError, AttributeError, ValueError, OverflowError):
+        return _rebuilt(about, stored.arrays)
+    except (DataError, LookupError, TypeError, AttributeError, ValueError, OverflowError):
         return None
 
 
