@@ -6,46 +6,29 @@ from collections.abc import Iterable, Mapping
 
 from relatum.errors import SettingError, nearest_names
 
-# What other libraries call it, and what it is called here.
-SYNONYMS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("lr", "rate", "alpha", "step_size", "eta"), ("learning_rate",)),
-    **dict.fromkeys(("lr_schedule", "lr_scheduler", "scheduler", "schedule"), ("learning_rate_schedule",)),
-    **dict.fromkeys(("n_epochs", "num_epochs", "max_epochs", "iterations", "num_iterations"), ("epochs",)),
-    **dict.fromkeys(("bs", "batch", "batchsize", "train_batch_size", "minibatch"), ("batch_size",)),
-    **dict.fromkeys(("accumulate", "gradient_accumulation", "accumulate_grad_batches"), ("batches_per_step",)),
-    **dict.fromkeys(
-        (
-            "negatives",
-            "neg_samples",
-            "num_negs",
-            "nneg",
-            "negative_ratio",
-            "neg_ratio",
-            "num_neg_samples",
-            "num_negs_per_pos",
-            "n_neg",
-        ),
-        ("num_negatives",),
-    ),
-    **dict.fromkeys(("sampler", "negative_sampler", "neg_sampling"), ("negative_sampling",)),
-    **dict.fromkeys(("ema", "polyak"), ("ema_decay",)),
-    **dict.fromkeys(("l2", "regularization", "reg", "lambda", "wd", "decay_rate"), ("weight_decay",)),
-    **dict.fromkeys(("smoothing", "lb_smooth"), ("label_smoothing",)),
-    **dict.fromkeys(("early_stopping", "early_stopping_patience"), ("patience",)),
-    **dict.fromkeys(("eval_every", "valid_steps", "evaluation_frequency"), ("validate_every",)),
-    **dict.fromkeys(
-        ("embedding_dim", "embedding_size", "emb_dim", "emb_size", "hidden_dim", "hidden_size", "dimension", "dims", "k"),
-        ("dim",),
-    ),
-    **dict.fromkeys(
-        ("dropout", "drop", "dropout_rate", "input_drop"), ("input_dropout", "window_dropout", "hidden_dropout")
-    ),
-    **dict.fromkeys(("window_size",), ("window",)),
-    **dict.fromkeys(("activation", "nonlinearity"), ("sigma",)),
-    **dict.fromkeys(("n_layers",), ("num_layers",)),
-    **dict.fromkeys(("random_seed", "random_state"), ("seed",)),
-    **dict.fromkeys(("dataset", "data_path", "train_data"), ("data",)),
-}
+# What other libraries call it, and what it is, or may be, called here.
+_CALLED = (
+    ("lr rate alpha step_size eta", "learning_rate"),
+    ("lr_schedule lr_scheduler scheduler schedule", "learning_rate_schedule"),
+    ("n_epochs num_epochs max_epochs iterations num_iterations", "epochs"),
+    ("bs batch batchsize train_batch_size minibatch", "batch_size"),
+    ("accumulate gradient_accumulation accumulate_grad_batches", "batches_per_step"),
+    ("negatives neg_samples num_negs nneg n_neg negative_ratio neg_ratio num_neg_samples num_negs_per_pos", "num_negatives"),
+    ("sampler negative_sampler neg_sampling", "negative_sampling"),
+    ("ema polyak", "ema_decay"),
+    ("l2 regularization reg lambda wd decay_rate", "weight_decay"),
+    ("smoothing lb_smooth", "label_smoothing"),
+    ("early_stopping early_stopping_patience", "patience"),
+    ("eval_every valid_steps evaluation_frequency", "validate_every"),
+    ("embedding_dim embedding_size emb_dim emb_size hidden_dim hidden_size dimension dims k", "dim"),
+    ("dropout drop dropout_rate input_drop", "input_dropout window_dropout hidden_dropout"),
+    ("window_size", "window"),
+    ("activation nonlinearity", "sigma"),
+    ("n_layers", "num_layers"),
+    ("random_seed random_state", "seed"),
+    ("dataset data_path train_data", "data"),
+)
+SYNONYMS: Mapping[str, tuple[str, ...]] = {word: tuple(ours.split()) for words, ours in _CALLED for word in words.split()}
 
 
 def folded(name: str) -> str:
