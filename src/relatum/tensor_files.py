@@ -76,8 +76,11 @@ def write_tensors(
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)  # tensors begin at a multiple of 8
     if len(text) > _LONGEST_HEADER:
-        reason = f"too many names for one file ({len(text):,} bytes, and {_LONGEST_HEADER:,} is the most)"
-        raise RelatumError("too-many-names", reason, place=path)
+        raise RelatumError(
+            "too-many-names",
+            f"too many names for one file ({len(text):,} bytes, and {_LONGEST_HEADER:,} is the most)",
+            place=path,
+        )
     with atomic_file(path) as file:
         file.write(len(text).to_bytes(8, "little"))
         file.write(text)

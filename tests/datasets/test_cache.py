@@ -17,7 +17,6 @@ from safetensors import safe_open
 from relatum import Split, load, tensor_files
 from relatum.data import vocabulary
 from relatum.datasets import cache as module
-from relatum.datasets import known_checksums
 from relatum.datasets.cache import load_columns, save_columns
 from relatum.tensor_files import write_tensors
 from support.strategies import splits
@@ -81,8 +80,8 @@ def test_a_copy_is_an_ordinary_safetensors_file(tmp_path: Path) -> None:
 def mapped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Take every copy for a large one, with names as lines."""
     monkeypatch.setenv("RELATUM_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(known_checksums, "_LARGE", 1)
-    monkeypatch.setattr(known_checksums, "_SETTLED", 10**7)
+    monkeypatch.setattr(module, "_LARGE", 1)
+    monkeypatch.setattr(module, "_SETTLED", 10**7)
     monkeypatch.setattr(vocabulary, "_MOST_STRINGS", 0)
 
 

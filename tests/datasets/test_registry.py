@@ -25,7 +25,7 @@ PUBLISHED = [dataset for dataset in DATASETS.values() if dataset.name != "exampl
 def make_dataset(urls: dict[str, str]) -> Dataset:
     """Return a dataset that publishes `FILES` at these URLs."""
     files = tuple(remote(urls[name], content, name) for name, content in FILES.items())
-    return replace(DATASETS["example"], name="tiny", folder="TINY", home="https://example.org/tiny", files=files)
+    return replace(DATASETS["example"], name="tiny", home="https://example.org/tiny", files=files)
 
 
 def fill(folder: Path) -> Path:
