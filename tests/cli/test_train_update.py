@@ -81,11 +81,7 @@ def test_the_new_run_answers_the_other_verbs_and_cannot_be_resumed(
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [
-        ("sodl\tzoe\tmike\ttea\n", "unknown-name"),
-        ("sold\tzoe\n", "known-arity"),
-        ("", "unusable-new-facts"),
-    ],
+    [("sodl\tzoe\tmike\ttea\n", "unknown-name"), ("sold\tzoe\n", "known-arity"), ("", "unusable-new-facts")],
 )
 def test_a_mistake_is_one_line_and_leaves_nothing(run: Relatum, trained: str, tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "new.txt"

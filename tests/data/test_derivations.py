@@ -8,13 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from relatum.data.derivations import (
-    DERIVATIONS,
-    ELEMENTARY,
-    Derivation,
-    read_derivations,
-    save_derivations,
-)
+from relatum.data.derivations import DERIVATIONS, ELEMENTARY, Derivation, read_derivations, save_derivations
 from relatum.errors import DataError
 from support.mistakes import mistake
 

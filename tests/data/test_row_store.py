@@ -8,16 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from relatum.data.row_store import (
-    Bins,
-    Dependency,
-    RowStore,
-    RowTable,
-    TableColumn,
-    TableReference,
-    TableSchema,
-    Vectors,
-)
+from relatum.data.row_store import Bins, Dependency, RowStore, RowTable, TableColumn, TableReference, TableSchema, Vectors
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError
 from support.mistakes import mistake

@@ -39,8 +39,7 @@ def complete(
     coverage: Annotated[
         float | None,
         typer.Option(
-            metavar="SHARE",
-            help="Show the smallest set of new answers that holds the missing one so often, such as 0.9.",
+            metavar="SHARE", help="Show the smallest set of new answers that holds the missing one so often, such as 0.9."
         ),
     ] = None,
     why: Annotated[bool, typer.Option("--why", help="Show what speaks for each new answer.")] = False,
@@ -136,13 +135,7 @@ def score(
         print_json({"scores": [{"fact": fact, **asdict(one)} for fact, one in zip(facts, found, strict=True)]})
         return
     rows = [
-        (
-            fact,
-            f"{one.score:.3f}",
-            percent(one.probability),
-            f"{one.percentile:.2f} %",
-            where(one.source),
-        )
+        (fact, f"{one.score:.3f}", percent(one.probability), f"{one.percentile:.2f} %", where(one.source))
         for fact, one in zip(facts, found, strict=True)
     ]
     heads = ("fact", "score", "probability", "beats", "")

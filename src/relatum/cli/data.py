@@ -42,8 +42,7 @@ class Reading:
     blank_lines: Annotated[bool, typer.Option("--blank-lines", help="Ignore blank lines.")] = False
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Skip lines that are not facts, and list them.")] = False
     statements: Annotated[
-        str | None,
-        typer.Option("--from", metavar="FORM", help="The files hold statements: wikipeople, wd50k or wikidata."),
+        str | None, typer.Option("--from", metavar="FORM", help="The files hold statements: wikipeople, wd50k or wikidata.")
     ] = None
     min_count: Annotated[
         int,

@@ -25,8 +25,7 @@ def evaluate(
     run: RunFolder,
     split: Annotated[str, typer.Option(help="Which facts to rank: train, valid or test.")] = "test",
     by: Annotated[
-        str,
-        typer.Option(help="Break down by arity, position, relation, seen, size, operation or depth; column: of tables."),
+        str, typer.Option(help="Break down by arity, position, relation, seen, size, operation or depth; column: of tables.")
     ] = "arity",
     raw: Annotated[bool, typer.Option("--raw", help="Count known answers as competitors.")] = False,
     both_splits: Annotated[

@@ -36,8 +36,7 @@ def fill(
         ),
     ] = None,
     to: Annotated[
-        str | None,
-        typer.Option(metavar="FILE_OR_URL", help="Write what was found to a file or a table of a database."),
+        str | None, typer.Option(metavar="FILE_OR_URL", help="Write what was found to a file or a table of a database.")
     ] = None,
     copy: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a copy of the --from database with the cells filled.")
