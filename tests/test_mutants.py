@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from torture.mutants import Copy, _sample
+from torture.mutants import _sample
 from torture.mutation import mutants_of
 
 ROOT = Path(__file__).parents[1]
@@ -37,13 +37,6 @@ CASES = {
     "atomic_file(path)": {"path.open('wb')"},
 }
 
-
-@pytest.mark.parametrize("expression", CASES)
-def test_expressions_become_their_mutants(expression: str) -> None:
-    found = {mutant.source for mutant in mutants_of(f"x = {expression}")}
-    assert found == {f"x = {mutant}" for mutant in CASES[expression]}
-
-
 STATEMENTS = {
     "os.fsync(file)": {"pass"},
     "a &= b": {"pass", "a = b", "a |= b"},
@@ -64,9 +57,10 @@ STATEMENTS = {
 }
 
 
-@pytest.mark.parametrize("statement", STATEMENTS)
-def test_statements_become_their_mutants(statement: str) -> None:
-    assert {mutant.source for mutant in mutants_of(statement)} == STATEMENTS[statement]
+@pytest.mark.parametrize("program", [*CASES, *STATEMENTS])
+def test_programs_become_their_mutants(program: str) -> None:
+    before, mutants = ("x = ", CASES[program]) if program in CASES else ("", STATEMENTS[program])
+    assert {mutant.source for mutant in mutants_of(before + program)} == {before + mutant for mutant in mutants}
 
 
 def test_texts_name_the_function_and_show_enough_of_the_program() -> None:
@@ -137,11 +131,3 @@ def test_a_mutant_is_killed_by_a_test_that_fails_or_does_not_end_and_another_sur
         "False does not end",
     ], ended.stderr
     assert (tmp_path / "project" / "src" / "shop.py").read_text() == PROJECT["src/shop.py"]
-
-
-def test_a_copy_has_no_compiled_files_of_the_original(tmp_path: Path) -> None:
-    (tmp_path / "project" / "src" / "__pycache__").mkdir(parents=True)
-    (tmp_path / "project" / "src" / "__pycache__" / "shop.cpython.pyc").touch()
-    (tmp_path / "copy").mkdir()
-    copy = Copy(tmp_path / "copy", tmp_path / "project")
-    assert [path.name for path in copy.folder.rglob("*")] == ["src"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 import tarfile
 import tomllib
@@ -35,18 +34,6 @@ def test_every_extra_for_users_is_tried() -> None:
     assert PROBES.keys() == extras.keys() - NOT_FOR_USERS
 
 
-def test_the_quick_start_is_typed_line_by_line() -> None:
-    page = "```\na  # one\n\nb\n```\n```python\nx = 1\nprint(x)\n```\n```\n$ c --d\n  e   f\n\n$ g\n```\n"
-    typed = [(line.text, line.python, line.shown) for line in lines_of(page)]
-    assert typed == [
-        ("a  # one", False, ()),
-        ("b", False, ()),
-        ("x = 1\nprint(x)\n", True, ()),
-        ("c --d", False, ("  e   f", "")),
-        ("g", False, ()),
-    ]
-
-
 def test_the_quick_start_begins_with_an_install_and_knows_its_commands() -> None:
     lines = lines_of(PAGE.read_text(encoding="utf-8"))
     assert re.match(r"pip install 'relatum\[[\w,]+\]'", lines[0].text)
@@ -54,20 +41,6 @@ def test_the_quick_start_begins_with_an_install_and_knows_its_commands() -> None
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     named = [line.text.split()[1] for line in lines[1:] if not line.python]
     assert {"demo", "fill", "import", "train", "serve"} <= set(named) <= set(commands)
-
-
-def test_the_page_on_installing_has_the_sizes_that_were_measured() -> None:
-    page = (ROOT / "docs" / "installing.md").read_text(encoding="utf-8")
-    tried = json.loads((ROOT / "results" / "release.json").read_text())["tried"]
-    extras = {name: round(found["megabytes"]) for one in tried for name, found in one.get("extras", {}).items()}
-    shown = re.findall(r"^\| `(\w+)` \| .* \| (\d+) \|$", page, re.MULTILINE)
-    assert {name: int(size) for name, size in shown} == extras
-    assert extras.keys() == PROBES.keys()
-    for one in tried:
-        sizes = " | ".join(str(round(one["megabytes"][name])) for name in ("all", "without torch", "relatum"))
-        assert f"| {one['python']} | torch {one['torch']} | {sizes} |" in page
-        assert one["quick start"] == "works as it stands"
-        assert all(extra["works"] for extra in one.get("extras", {}).values())
 
 
 @pytest.mark.parametrize("fault", [None, "foreign", "missing", "large"])

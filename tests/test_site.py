@@ -72,17 +72,6 @@ def test_no_link_is_dead(site: Path) -> None:
     assert not dead
 
 
-def test_no_page_has_an_error_in_the_console(site: Path) -> None:
-    with started_browser() as browser:
-        page = browser.new_page(viewport={"width": 1200, "height": 800})
-        faults: list[str] = []
-        page.on("console", lambda message: faults.append(f"{page.url}: {message.text}") if message.type == "error" else None)
-        page.on("pageerror", lambda error: faults.append(f"{page.url}: {error}"))
-        for each in sorted(set(site.rglob("*.html")) - {site / "404.html"}):  # which only a server shows
-            page.goto(each.as_uri())
-    assert not faults
-
-
 def test_the_reference_has_every_public_name(site: Path) -> None:
     pages = "".join(page.read_text(encoding="utf-8") for page in (site / "api").glob("*.html"))
     anchors = set(re.findall(r"id=\"relatum(?:\.\w+)*\.(\w+)\"", pages))

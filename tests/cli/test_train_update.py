@@ -89,11 +89,3 @@ def test_a_mistake_is_one_line_and_leaves_nothing(run: Relatum, trained: str, tm
     code, out, err = run("update", trained, str(path), "--out", str(tmp_path / "out"))
     assert (code, out, code_of(err), err.count("\n")) == (2, "", said, 1)
     assert [one.name for one in tmp_path.iterdir()] == ["new.txt"]
-
-
-def test_a_missing_file_a_bad_seed_and_a_taken_place_are_refused(
-    run: Relatum, trained: str, new_facts: str, tmp_path: Path
-) -> None:
-    assert code_of(run("update", trained, str(tmp_path / "no.txt"))[2]) == "no-such-file"
-    assert code_of(run("update", trained, new_facts, "--seed", "-1")[2]) == "usage"
-    assert code_of(run("update", trained, new_facts, "--out", str(tmp_path))[2]) == "directory-not-empty"

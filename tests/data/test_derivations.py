@@ -44,7 +44,6 @@ def test_somebody_elses_file_is_let_be(tmp_path: Path) -> None:
     [
         '{"format": "relatum-derivations"',
         '["relatum-derivations"]',
-        '"relatum-derivations"',
         '{"format": "relatum-derivations"}',
         '{"format": "relatum-derivations", "version": 2, "relations": {}}',
         '{"format": "relatum-derivations", "version": 1, "relations": []}',
