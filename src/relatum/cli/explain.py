@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from relatum.cli.options import Json, RunFolder
+from relatum.cli.options import Json, Relations, RunFolder
 from relatum.cli.output import print_json, print_table, say
 from relatum.errors import DataError, SettingError
 from relatum.formatting import count, percent
@@ -99,9 +99,7 @@ def where(source: str | None) -> str:
 
 def doubt(
     run: RunFolder,
-    relation: Annotated[
-        Many, typer.Option(help="Only facts of this relation; can be repeated. By default all relations.")
-    ] = None,
+    relation: Relations = None,
     table: Annotated[Many, typer.Option(metavar="TABLE", help="Only cells of this table; can be repeated.")] = None,
     column: Annotated[Many, typer.Option(metavar="COLUMN", help="Only cells of this column; can be repeated.")] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="How many to show.")] = 20,

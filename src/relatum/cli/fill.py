@@ -172,10 +172,6 @@ def _shown(database: str) -> str:
 
 
 def _look_back(undo: str | None, log: str | None, batch: int | None, *, json: bool) -> None:
-    if undo is None and log is None:
-        raise SettingError(
-            "option-needs-option", "--batch says which --apply is undone", remedy="give --undo DATABASE as well"
-        )
     if undo is not None and log is not None:
         raise SettingError("contradictory-options", "--undo and --log: choose one of them")
     for option, database in (("--undo", undo), ("--log", log)):
@@ -183,9 +179,11 @@ def _look_back(undo: str | None, log: str | None, batch: int | None, *, json: bo
             raise DataError("option-needs-option", f"{option} needs the database")
     if undo is not None:
         _undo(undo, batch, json=json)
-    elif batch is not None:
-        raise SettingError("option-needs-option", "--log lists all of them; --batch goes with --undo")
-    elif log is not None:
+    elif batch is not None or log is None:
+        raise SettingError(
+            "option-needs-option", "--batch says which --apply is undone", remedy="give --undo DATABASE as well"
+        )
+    else:
         _list(log, json=json)
 
 

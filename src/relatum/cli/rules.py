@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from relatum.cli.options import Json, RunOrData
+from relatum.cli.options import Json, RunOrData, is_run
 from relatum.cli.output import print_json, print_table, say
 from relatum.errors import SettingError
 from relatum.formatting import count, percent
@@ -111,9 +111,8 @@ def _show_soft(source: str, heads: list[str], k: int, *, examples: bool, json: b
     from relatum.evidence.evidence import Evidence
     from relatum.evidence.mining import mine
     from relatum.evidence.selection import summaries
-    from relatum.runs.directory import SPEC
 
-    if (Path(source) / SPEC).exists():
+    if is_run(source):
         evidence = Run.load(source).rules_of_facts
     else:
         facts = load(source).train
@@ -143,9 +142,8 @@ def _opened(source: str) -> tuple[Hypergraph, Reasoner | None]:
     from relatum.data.hypergraph import Hypergraph
     from relatum.datasets.load import load
     from relatum.models.reale import ReAlE
-    from relatum.runs.directory import SPEC
 
-    if not (Path(source) / SPEC).exists():
+    if not is_run(source):
         return Hypergraph.union(list(load(source).parts.values())), None
     run = Run.load(source)
     has_scores = isinstance(run.model, ReAlE) and run.calibration is not None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from relatum.cli.options import Json, RunFolder, RunOut
+from relatum.cli.options import Changes, Json, RunFolder, RunOut
 from relatum.cli.output import print_json, print_table, say
 from relatum.formatting import count, duration, number
 
@@ -34,9 +34,7 @@ def train(
         float | None, typer.Option(help="Train as well as so many minutes allow; chooses size and epochs.")
     ] = None,
     spec: Annotated[Path | None, typer.Option(help="A TOML file with settings.")] = None,
-    change: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a setting, such as training.epochs=20.")
-    ] = None,
+    change: Changes = None,
     seed: Annotated[int | None, typer.Option(help="The random seed.")] = None,
     out: Annotated[Path | None, typer.Option(metavar="RUN", help="The run directory to create.")] = None,
     resume: Annotated[Path | None, typer.Option(metavar="RUN", help="Resume a run that was stopped.")] = None,

@@ -15,8 +15,7 @@ from relatum.datasets.registry import PARTS
 from relatum.datasets.text_lines import SkippedLines, only_file, whole_lines
 from relatum.errors import DataError
 from relatum.statements.folding import Folding
-from relatum.statements.forms import Form, form_of_line
-from relatum.statements.json_forms import write_wikipeople
+from relatum.statements.forms import Form, form_of_line, write_wikipeople
 from relatum.statements.statement import Statement, fact_of, roles_of, statement_of
 
 _NAMES = ("n-ary_{}", "{}")
