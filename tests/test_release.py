@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import re
-import tarfile
 import tomllib
 from pathlib import Path
 
-import pytest
 import typer.main
 import yaml
-from release import build
 from release.extras import PROBES
 from release.lowest import NOT_FOR_USERS
 from release.quick_start import PAGE, lines_of
@@ -41,27 +37,3 @@ def test_the_quick_start_begins_with_an_install_and_knows_its_commands() -> None
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     named = [line.text.split()[1] for line in lines[1:] if not line.python]
     assert {"demo", "fill", "import", "train", "serve"} <= set(named) <= set(commands)
-
-
-@pytest.mark.parametrize("fault", [None, "foreign", "missing", "large"])
-def test_an_archive_is_held_against_the_files_of_the_project(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str | None
-) -> None:
-    path, names = tmp_path / "relatum-0.tar.gz", ["LICENSE", "src/relatum/api.py", "tests/test_api.py"]
-    monkeypatch.setattr(build, "tracked", lambda: set(names))
-    sizes = dict.fromkeys([*names, "PKG-INFO"], 1)
-    if fault == "foreign":
-        sizes["src/relatum/notes.txt"] = 1
-    elif fault == "missing":
-        del sizes[names[1]]
-    elif fault == "large":
-        sizes[names[1]] = 3_000_000
-    with tarfile.open(path, "w:gz") as archive:
-        for name, size in sizes.items():
-            member = tarfile.TarInfo(f"relatum-0/{name}")
-            member.size = size
-            archive.addfile(member, io.BytesIO(bytes(size)))
-    expected = {"foreign": "holds src/relatum/notes.txt", "missing": f"lacks {names[1]}", "large": f"holds {names[1]}"}
-    found = build.faults_of_source(path)
-    assert len(found) == (fault is not None)
-    assert not fault or expected[fault] in found[0]

@@ -102,17 +102,16 @@ def rewritten(folder: Path, about: object = None, **changed: np.ndarray | None) 
     write_tensors(folder / ROWS, kept, "relatum-rows", 1, stored.about if about is None else about)
 
 
+TEXTS = (("0_labels", b"one\n"), ("0_labels", b"\xff\xfe\n\n"), ("names", b"b\na\n"), ("names", b"a\na\nb\nc\n"))
+
+
 def test_a_file_that_says_nonsense_is_refused_in_one_sentence(tmp_path: Path) -> None:
-    good = [table.schema.to_json() for table in store().tables.values()]
+    first, second = (table.schema.to_json() for table in store().tables.values())
+    bad_columns = [{"name": "id"}], [{**first["columns"][0], "bins": {"edges": []}}]
     nonsense: list[dict[str, object]] = [
-        {"about": "text"},
-        {"about": {"a": 1}},
-        {"about": [1, 2]},
-        {"about": [{**good[0], "shape": "round"}, good[1]]},
-        {"about": [{**good[0], "columns": [{"name": "id"}]}, good[1]]},
-        {"about": [{**good[0], "columns": 7}, good[1]]},
-        {"about": [{**good[0], "more": 1}, good[1]]},
-        {"about": [{**good[0], "columns": [{**good[0]["columns"][0], "bins": {"edges": []}}]}, good[1]]},
+        *({"about": about} for about in ("text", {"a": 1}, [1, 2])),
+        *({"about": [{**first, **changed}, second]} for changed in ({"shape": "round"}, {"columns": 7}, {"more": 1})),
+        *({"about": [{**first, "columns": columns}, second]} for columns in bad_columns),
         {"0_cells": None},
         {"0_cells": np.zeros((3, 2), np.int64)},
         {"0_cells": np.zeros((3, 3), np.int32)},
@@ -120,11 +119,8 @@ def test_a_file_that_says_nonsense_is_refused_in_one_sentence(tmp_path: Path) ->
         {"0_cells": np.full((3, 2), -3, np.int32)},
         {"0_cells": np.zeros(6, np.int32)},
         {"0_parts": np.zeros((3, 2), np.float32)},
-        {"0_labels": np.frombuffer(b"one\n", np.uint8)},
-        {"0_labels": np.frombuffer(b"\xff\xfe\n\n", np.uint8)},
         {"names": None},
-        {"names": np.frombuffer(b"b\na\n", np.uint8)},
-        {"names": np.frombuffer(b"a\na\nb\nc\n", np.uint8)},
+        *({name: np.frombuffer(text, np.uint8)} for name, text in TEXTS),
     ]
     for changed in nonsense:
         rewritten(tmp_path, **changed)  # type: ignore[arg-type]
