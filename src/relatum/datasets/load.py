@@ -84,7 +84,11 @@ def load(
                 remedy="name that one",
             )
         form = form or found
-        dataset, files = None, _find_files(path) if form is None else _find_statements(path, form)
+        dataset, files = None, _find_files(path) if form is None else find_statement_files(path)
+        if form is not None and not files:
+            raise DataError(
+                "no-statements", f"no train file of statements, such as {form.file_name.format('train')}", place=path
+            )
     _check_statement_options(form, layouts, min_count)
     for file in files.values():
         require_text_end(file)
@@ -190,15 +194,6 @@ def _find_files(path: Path) -> dict[str, Path]:
     if "train" not in files:
         raise DataError(
             "no-train-file", f"no train file (one of {', '.join('train' + ending for ending in _ENDINGS)})", place=path
-        )
-    return files
-
-
-def _find_statements(path: Path, form: Form) -> dict[str, Path]:
-    files = find_statement_files(path)
-    if not files:
-        raise DataError(
-            "no-statements", f"no train file of statements, such as {form.file_name.format('train')}", place=path
         )
     return files
 
