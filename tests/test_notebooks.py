@@ -19,10 +19,6 @@ nbclient.NotebookClient(nbformat.read(sys.argv[1], as_version=4), timeout=600, k
 """
 
 
-def test_there_are_notebooks() -> None:
-    assert [path.stem for path in NOTEBOOKS] == ["jf17k", "planner", "shop"]
-
-
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_is_kept_without_outputs(path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import pytest
 
 from relatum.records import Records, shown
-from support.mistakes import mistake
 
 COLUMNS = {"buyer": str, "score": float, "probability": float, "known": bool, "rank": int}
 
@@ -94,9 +92,3 @@ def test_whoever_speaks_arrow_takes_it_as_it_is() -> None:
     assert polars.DataFrame(SALES).to_dicts() == SALES.to_dicts()
     answers = SALES  # noqa: F841  # DuckDB finds it by its name
     assert duckdb.sql("SELECT buyer FROM answers WHERE known").fetchall() == [("alex",)]
-
-
-def test_a_missing_library_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with mistake("missing-extra"):
-        SALES.to_pandas()

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import io
-import json
 import re
-import tarfile
 import tomllib
 from pathlib import Path
 
-import pytest
 import typer.main
 import yaml
-from release import build
 from release.extras import PROBES
 from release.lowest import NOT_FOR_USERS
 from release.quick_start import PAGE, lines_of
@@ -35,18 +30,6 @@ def test_every_extra_for_users_is_tried() -> None:
     assert PROBES.keys() == extras.keys() - NOT_FOR_USERS
 
 
-def test_the_quick_start_is_typed_line_by_line() -> None:
-    page = "```\na  # one\n\nb\n```\n```python\nx = 1\nprint(x)\n```\n```\n$ c --d\n  e   f\n\n$ g\n```\n"
-    typed = [(line.text, line.python, line.shown) for line in lines_of(page)]
-    assert typed == [
-        ("a  # one", False, ()),
-        ("b", False, ()),
-        ("x = 1\nprint(x)\n", True, ()),
-        ("c --d", False, ("  e   f", "")),
-        ("g", False, ()),
-    ]
-
-
 def test_the_quick_start_begins_with_an_install_and_knows_its_commands() -> None:
     lines = lines_of(PAGE.read_text(encoding="utf-8"))
     assert re.match(r"pip install 'relatum\[[\w,]+\]'", lines[0].text)
@@ -54,41 +37,3 @@ def test_the_quick_start_begins_with_an_install_and_knows_its_commands() -> None
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     named = [line.text.split()[1] for line in lines[1:] if not line.python]
     assert {"demo", "fill", "import", "train", "serve"} <= set(named) <= set(commands)
-
-
-def test_the_page_on_installing_has_the_sizes_that_were_measured() -> None:
-    page = (ROOT / "docs" / "installing.md").read_text(encoding="utf-8")
-    tried = json.loads((ROOT / "results" / "release.json").read_text())["tried"]
-    extras = {name: round(found["megabytes"]) for one in tried for name, found in one.get("extras", {}).items()}
-    shown = re.findall(r"^\| `(\w+)` \| .* \| (\d+) \|$", page, re.MULTILINE)
-    assert {name: int(size) for name, size in shown} == extras
-    assert extras.keys() == PROBES.keys()
-    for one in tried:
-        sizes = " | ".join(str(round(one["megabytes"][name])) for name in ("all", "without torch", "relatum"))
-        assert f"| {one['python']} | torch {one['torch']} | {sizes} |" in page
-        assert one["quick start"] == "works as it stands"
-        assert all(extra["works"] for extra in one.get("extras", {}).values())
-
-
-@pytest.mark.parametrize("fault", [None, "foreign", "missing", "large"])
-def test_an_archive_is_held_against_the_files_of_the_project(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str | None
-) -> None:
-    path, names = tmp_path / "relatum-0.tar.gz", ["LICENSE", "src/relatum/api.py", "tests/test_api.py"]
-    monkeypatch.setattr(build, "tracked", lambda: set(names))
-    sizes = dict.fromkeys([*names, "PKG-INFO"], 1)
-    if fault == "foreign":
-        sizes["src/relatum/notes.txt"] = 1
-    elif fault == "missing":
-        del sizes[names[1]]
-    elif fault == "large":
-        sizes[names[1]] = 3_000_000
-    with tarfile.open(path, "w:gz") as archive:
-        for name, size in sizes.items():
-            member = tarfile.TarInfo(f"relatum-0/{name}")
-            member.size = size
-            archive.addfile(member, io.BytesIO(bytes(size)))
-    expected = {"foreign": "holds src/relatum/notes.txt", "missing": f"lacks {names[1]}", "large": f"holds {names[1]}"}
-    found = build.faults_of_source(path)
-    assert len(found) == (fault is not None)
-    assert not fault or expected[fault] in found[0]

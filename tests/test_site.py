@@ -11,10 +11,8 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from playwright.sync_api import expect
 
 import relatum
-from support.browser import started_browser
 
 ROOT = Path(__file__).parents[1]
 
@@ -72,35 +70,9 @@ def test_no_link_is_dead(site: Path) -> None:
     assert not dead
 
 
-def test_no_page_has_an_error_in_the_console(site: Path) -> None:
-    with started_browser() as browser:
-        page = browser.new_page(viewport={"width": 1200, "height": 800})
-        faults: list[str] = []
-        page.on("console", lambda message: faults.append(f"{page.url}: {message.text}") if message.type == "error" else None)
-        page.on("pageerror", lambda error: faults.append(f"{page.url}: {error}"))
-        for each in sorted(set(site.rglob("*.html")) - {site / "404.html"}):  # which only a server shows
-            page.goto(each.as_uri())
-    assert not faults
-
-
 def test_the_reference_has_every_public_name(site: Path) -> None:
     pages = "".join(page.read_text(encoding="utf-8") for page in (site / "api").glob("*.html"))
     anchors = set(re.findall(r"id=\"relatum(?:\.\w+)*\.(\w+)\"", pages))
     assert not set(relatum.__all__) - anchors - {"MODELS"}
     methods = {name for name in vars(relatum.Run) if not name.startswith("_")}
     assert not methods - anchors
-
-
-def test_search_works_from_a_disk_and_names_become_links(site: Path) -> None:
-    with started_browser() as browser:
-        page = browser.new_page(viewport={"width": 390, "height": 800})
-        asked: list[str] = []
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto((site / "index.html").as_uri())
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        page.keyboard.press("/")
-        page.keyboard.type("coverage")
-        expect(page.locator(".md-search-result__item").first).to_contain_text("overage", timeout=30_000)
-        page.goto((site / "guide.html").as_uri())
-        expect(page.locator('article a[href="algebra.html"]').first).to_be_visible()
-        assert all(url.startswith(("file:", "data:", "about:", "blob:")) for url in asked)

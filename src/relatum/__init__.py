@@ -74,38 +74,15 @@ _HOMES = {
     "relatum.datasets.load": ("load", "save"),
     "relatum.data.schema": ("RelationSchema", "Schema"),
     "relatum.data.vocabulary": ("Vocabulary",),
-    "relatum.errors": (
-        "DataError",
-        "DownloadError",
-        "FormatError",
-        "NumericError",
-        "RelatumError",
-        "RelatumWarning",
-        "SettingError",
-        "StoreError",
-        "UnknownNameError",
-    ),
+    "relatum.errors": tuple(name for name in __all__ if name.endswith(("Error", "Warning"))),
     "relatum.tables.importer": ("read",),
     "relatum.models": ("MODELS",),
     "relatum.runs.fills": ("list_fills",),
     "relatum.runs.spec": ("Spec",),
 }
 
-
-_MODEL_CLASSES = {
-    "reale",
-    "hype",
-    "hsimple",
-    "mdistmult",
-    "mcp",
-    "mtransh",
-    "rae",
-    "nalp",
-    "neuinfer",
-    "hinge",
-    "getd",
-    "gmpnn",
-}
+# What people may take for a class: models are chosen by name, without their capitals.
+_MODELS = "reale hype hsimple mdistmult mcp mtransh rae nalp neuinfer hinge getd gmpnn"
 
 # What people look for under the names that other libraries give it.
 _ELSEWHERE = {
@@ -133,7 +110,7 @@ def _hint(name: str) -> str:
         return ""
     if name in _ELSEWHERE:
         return f"; {_ELSEWHERE[name]}"
-    if name.casefold() in _MODEL_CLASSES:
+    if name.casefold() in _MODELS.split():
         return f"; models are chosen by name: relatum.fit(data, model={name!r})"
     from relatum.errors import nearest_names
 

@@ -11,7 +11,7 @@ import json
 import math
 import mmap
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,6 +34,7 @@ _TYPES = {
     "<u2": "BF16",
     "<f2": "F16",
     "<i2": "I16",
+    "|i1": "I8",
     "|u1": "U8",
     "|b1": "BOOL",
 }
@@ -42,49 +43,36 @@ _UNREADABLE = (StopIteration, OSError, KeyError, TypeError, AttributeError, Valu
 
 
 class TensorFile(NamedTuple):
-    """The safetensors bytes of a file that is whole, and what it says about itself."""
-
-    body: bytes
-    about: Any
-
-
-class ReadFile(NamedTuple):
-    """The tensors of a file that is whole, and what it says about itself."""
-
-    tensors: dict[str, npt.NDArray[Any]]
-    about: Any
-
-
-class MappedFile(NamedTuple):
-    """The arrays of a file, which cannot be written, what it says about itself, and its checksum."""
+    """The arrays of a file that is whole, what it says about itself, and its checksum."""
 
     arrays: dict[str, npt.NDArray[Any]]
     about: Any
     checksum: str
 
 
-def write_tensor_file(path: Path, body: bytes, format_name: str, version: int, about: object) -> None:
-    """Write safetensors bytes with metadata; atomically, and the same bytes for the same content.
-
-    The header is made here, for safetensors itself writes metadata in another order each time.
-    """
-    entries, tensors = _parts(body)
-    _write(
-        path, {name: entry for name, entry in entries.items() if name != _METADATA}, [tensors], format_name, version, about
-    )
-
-
-def _write(
+def write_tensors(
     path: Path,
-    entries: dict[str, Any],
-    tensors: Sequence[memoryview | npt.NDArray[Any]],
+    tensors: Mapping[str, npt.NDArray[Any] | tuple[npt.NDArray[Any], ...]],
     format_name: str,
     version: int,
     about: object,
 ) -> None:
+    """Write arrays, or the rows of them, without a copy of them all in memory; the same bytes for the same content.
+
+    The header is made here, for safetensors itself writes metadata in another order each time.
+    """
+    pieces = {name: one if isinstance(one, tuple) else (one,) for name, one in tensors.items()}
+    ordered = sorted(pieces, key=lambda name: (_ORDER.index(pieces[name][0].dtype.str), name))  # each starts at a multiple
     metadata = {"about": json.dumps(about, ensure_ascii=False), "format": format_name, "version": str(version)}
-    header = {_METADATA: metadata, **entries}
-    metadata[_CHECKSUM] = _checksum(header, *tensors)
+    header, at = dict[str, Any]({_METADATA: metadata}), 0
+    for name in ordered:
+        rows, whole = pieces[name], tensors[name]
+        shape = [len(rows), *rows[0].shape] if isinstance(whole, tuple) else list(whole.shape)
+        end = at + sum(row.nbytes for row in rows)
+        header[name] = {"dtype": _TYPES[rows[0].dtype.str], "shape": shape, "data_offsets": [at, end]}
+        at = end
+    content = [piece for name in ordered for piece in pieces[name]]
+    metadata[_CHECKSUM] = _checksum(header, *content)
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)  # tensors begin at a multiple of 8
     if len(text) > _LONGEST_HEADER:
@@ -96,47 +84,17 @@ def _write(
     with atomic_file(path) as file:
         file.write(len(text).to_bytes(8, "little"))
         file.write(text)
-        for piece in tensors:
+        for piece in content:
             file.write(np.ascontiguousarray(piece).data)
 
 
-def read_tensor_file(path: Path, format_name: str, version: int) -> TensorFile | None:
-    """Return what `write_tensor_file` wrote, or None if there is no file, or another or damaged one."""
-    try:
-        require_room(path)
-        body = path.read_bytes()
-        header, tensors = _parts(body)
-        metadata = header[_METADATA]
-        if (metadata["format"], metadata["version"]) != (format_name, str(version)):
-            return None
-        whole = metadata[_CHECKSUM] == _checksum(header, tensors)
-        return TensorFile(body, parse_json(metadata["about"].encode())) if whole else None
-    except _UNREADABLE:
-        return None
-
-
-def write_arrays(
-    path: Path, arrays: Mapping[str, Sequence[npt.NDArray[Any]]], format_name: str, version: int, about: object
-) -> None:
-    """Write arrays as `write_tensor_file` does, without a copy of them all in memory: each is given as rows of one length.
-
-    An array of one row has one axis, any other two.
-    """
-    shapes = {name: [len(rows)] * (len(rows) > 1) + [len(rows[0])] for name, rows in arrays.items()}
-    _write_pieces(path, arrays, shapes, format_name, version, about)
-
-
-def write_tensors(
-    path: Path, tensors: Mapping[str, npt.NDArray[Any]], format_name: str, version: int, about: object
-) -> None:
-    """Write tensors as `write_tensor_file` does, to the same bytes, without a copy of them all in memory."""
-    pieces = {name: [tensor] for name, tensor in tensors.items()}
-    _write_pieces(path, pieces, {name: list(one.shape) for name, one in tensors.items()}, format_name, version, about)
+def _empty(shape: list[int], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    return np.empty(shape, dtype)
 
 
 def read_tensors(
-    path: Path, format_name: str, version: int, empty: Callable[[list[int], np.dtype[Any]], npt.NDArray[Any]]
-) -> ReadFile | None:
+    path: Path, format_name: str, version: int, empty: Callable[[list[int], np.dtype[Any]], npt.NDArray[Any]] = _empty
+) -> TensorFile | None:
     """Return the tensors of a file, each read straight into memory of its own; None if it is another or a damaged one.
 
     Args:
@@ -153,9 +111,7 @@ def read_tensors(
             if length > min(size, _LONGEST_HEADER):
                 return None
             header = parse_json(file.read(length))
-            metadata = header[_METADATA]
-            if (metadata["format"], metadata["version"]) != (format_name, str(version)):
-                return None
+            metadata = _metadata(header, format_name, version)
             found, at, tensors = _begun(header), 0, dict[str, npt.NDArray[Any]]()
             entries = [(name, entry) for name, entry in header.items() if name != _METADATA]
             for name, entry in sorted(entries, key=lambda one: one[1]["data_offsets"]):
@@ -170,33 +126,15 @@ def read_tensors(
                     return None
                 found.update(room)
                 at = end
-            whole = 8 + length + at == size and found.hexdigest() == metadata[_CHECKSUM]
-            return ReadFile(tensors, parse_json(metadata["about"].encode())) if whole else None
+            if 8 + length + at != size or found.hexdigest() != metadata[_CHECKSUM]:
+                return None
+            return TensorFile(tensors, parse_json(metadata["about"].encode()), metadata[_CHECKSUM])
     except _UNREADABLE:
         return None
 
 
-def _write_pieces(
-    path: Path,
-    pieces: Mapping[str, Sequence[npt.NDArray[Any]]],
-    shapes: Mapping[str, list[int]],
-    format_name: str,
-    version: int,
-    about: object,
-) -> None:
-    entries: dict[str, Any] = {}
-    ordered = sorted(pieces, key=lambda name: (_ORDER.index(pieces[name][0].dtype.str), name))  # each starts at a multiple
-    at = 0
-    for name in ordered:
-        size = sum(piece.nbytes for piece in pieces[name])
-        dtype = _TYPES[pieces[name][0].dtype.str]
-        entries[name] = {"dtype": dtype, "shape": shapes[name], "data_offsets": [at, at + size]}
-        at += size
-    _write(path, entries, [piece for name in ordered for piece in pieces[name]], format_name, version, about)
-
-
-def map_arrays(path: Path, format_name: str, version: int, known: str | None) -> MappedFile | None:
-    """Return the arrays of a file, mapped: read when they are touched. None if it is another or a damaged one.
+def map_arrays(path: Path, format_name: str, version: int, known: str | None) -> TensorFile | None:
+    """Return the arrays of a file, mapped: read when they are touched, never written; None if it is another or damaged.
 
     Args:
         path: the file; while it is mapped it may be replaced, but must not be cut.
@@ -208,17 +146,17 @@ def map_arrays(path: Path, format_name: str, version: int, known: str | None) ->
         require_file(path)
         with path.open("rb") as file:
             body = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        header, tensors = _parts(body)
-        metadata = header.pop(_METADATA)
-        checksum = metadata[_CHECKSUM]
-        if (metadata["format"], metadata["version"]) != (format_name, str(version)):
+        end = 8 + int.from_bytes(body[:8], "little")
+        if end > min(len(body), 8 + _LONGEST_HEADER):
             return None
-        if checksum != known and checksum != _checksum({_METADATA: metadata, **header}, tensors):
+        header, content = parse_json(body[8:end]), memoryview(body)[end:]
+        metadata = _metadata(header, format_name, version)
+        if metadata[_CHECKSUM] != known and metadata[_CHECKSUM] != _checksum(header, content):
             return None
-        arrays = {name: _array(tensors, entry) for name, entry in header.items()}
-        if sum(array.nbytes for array in arrays.values()) != len(tensors):
+        arrays = {name: _array(content, entry) for name, entry in header.items() if name != _METADATA}
+        if sum(array.nbytes for array in arrays.values()) != len(content):
             return None
-        return MappedFile(arrays, parse_json(metadata["about"].encode()), checksum)
+        return TensorFile(arrays, parse_json(metadata["about"].encode()), metadata[_CHECKSUM])
     except _UNREADABLE:
         return None
 
@@ -243,15 +181,12 @@ def _dtype(entry: Mapping[str, Any]) -> np.dtype[Any]:
     return np.dtype(next(kind for kind, name in _TYPES.items() if name == entry["dtype"]))
 
 
-def _parts(body: bytes | mmap.mmap) -> tuple[dict[str, Any], memoryview]:
-    """Return the header of safetensors bytes, and the bytes of the tensors."""
-    end = 8 + int.from_bytes(body[:8], "little")
-    if end > min(len(body), 8 + _LONGEST_HEADER):
-        raise ValueError("the header is longer than the file")
-    header = parse_json(body[8:end])
-    if not isinstance(header, dict):
-        raise ValueError("the header is not an object")
-    return header, memoryview(body)[end:]
+def _metadata(header: Any, format_name: str, version: int) -> dict[str, str]:
+    """Return what a header says about its file; a `ValueError` if that is of another format or version."""
+    metadata: dict[str, str] = header[_METADATA]
+    if (metadata["format"], metadata["version"]) != (format_name, str(version)):
+        raise ValueError("another format or version")
+    return metadata
 
 
 def _checksum(header: dict[str, Any], *tensors: memoryview | npt.NDArray[Any]) -> str:

@@ -10,7 +10,6 @@ import pytest
 
 from relatum import Run
 from support.command_line import Relatum
-from support.mistakes import code_of
 
 
 @pytest.fixture(scope="module")
@@ -57,22 +56,6 @@ def test_an_empty_set_says_why(run: Relatum, asked: tuple[str, str], tmp_path: P
     assert "the set is empty: with so unlikely a best answer, the question is among the 30 % that may be missed" in out
 
 
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        (("sold(drew, ?, book)", "--coverage", "90"), "bad-coverage"),
-        (("sold(drew, ?, ?)", "--coverage", "0.9"), "coverage-needs-one-gap"),
-        (("sold(drew, ?, book)", "--coverage", "0.99999"), "coverage-out-of-reach"),
-        (("--for-each", "sold(*, ?, book)", "--coverage", "0.9"), "contradictory-options"),
-    ],
-)
-def test_what_cannot_be_is_one_line(run: Relatum, asked: tuple[str, str], options: tuple[str, ...], reason: str) -> None:
-    code, out, err = run("complete", asked[0], *options)
-    assert (code, out) == (2, "")
-    assert err.count("\n") == 1
-    assert code_of(err) == reason
-
-
 def test_a_column_of_a_table_answers_by_its_cells(run: Relatum, gappy_run: Path) -> None:
     asked = ("complete", str(gappy_run), "customers.country(3, ?)")  # a cell that is empty
     code, out, _ = run(*asked, "--coverage", "0.9", "--json")
@@ -82,9 +65,6 @@ def test_a_column_of_a_table_answers_by_its_cells(run: Relatum, gappy_run: Path)
     assert "validation cells of this column" in found["coverage"]["promise"]
     assert [one["entity"] for one in found["answers"]] == ["customers.country:Italy"]
     assert found["answers"] == json.loads(run(*asked, "-k", "1", "--json")[1])["answers"]
-    code, _, err = run(*asked, "--coverage", "0.999")
-    assert code == 2
-    assert code_of(err) == "coverage-out-of-reach"
 
 
 def test_where_a_key_is_known_nothing_is_missing(run: Relatum, gappy_run: Path) -> None:

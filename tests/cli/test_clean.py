@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from support.command_line import Relatum
-from support.mistakes import code_of
 
 # An import that waits where it has begun to write, with a workspace open, so that it can be killed there.
 _IMPORT = """
@@ -110,9 +109,3 @@ def test_the_scratch_of_workers_is_stale_once_nobody_trains(example_run: Path, t
     found = json.loads(run("clean", str(tmp_path / "run"), "--json", "--yes")[1])["found"]
     assert [Path(one["path"]).name for one in found] == [".scratch"]
     assert not (tmp_path / "run" / ".scratch").exists()
-
-
-def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path, run: Relatum) -> None:
-    code, _, err = run("clean", str(tmp_path / "none"))
-    assert (code, code_of(err), err.count("\n")) == (2, "no-such-directory", 1)
-    assert str(tmp_path / "none") in err

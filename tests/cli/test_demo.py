@@ -63,14 +63,6 @@ def test_the_demo_shows_every_step_and_finds_what_was_taken_out(
     )
 
 
-def test_the_demo_does_not_write_into_what_is_there(run: Relatum, tmp_path: Path) -> None:
-    (tmp_path / "mine.txt").write_text("mine")
-    code, _, err = run("demo", "--out", str(tmp_path))
-    assert code == 2
-    assert code_of(err) == "directory-not-empty"
-    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
-
-
 def test_the_demo_leaves_nothing_behind_where_it_cannot_import(
     run: Relatum, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from support.command_line import Relatum
-from support.mistakes import code_of
 
 
 @pytest.mark.parametrize("shown", ["table", "json"])
@@ -64,9 +63,3 @@ def test_similar_entities_come_with_their_similarity(run: Relatum, trained: str)
     for one in found:
         assert one["name"] in out
         assert f"{one['similarity']:.3f}" in out
-
-
-def test_an_unknown_entity_is_answered_with_the_nearest(run: Relatum, trained: str) -> None:
-    code, _, err = run("similar", trained, "drow")
-    assert (code, code_of(err)) == (2, "unknown-name")
-    assert "'drew'" in err

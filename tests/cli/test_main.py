@@ -24,35 +24,6 @@ def test_the_version_is_the_package_version(run: Relatum) -> None:
     assert run("--version")[1] == f"relatum {__version__}\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("dta",), "usage"),
-        (("data", "inf"), "usage"),
-        (("data", "info"), "usage"),
-        (("data", "info", "example", "--jsn"), "usage"),
-        (("data", "info", "jf17"), "unknown-name"),
-        (("data", "info", "nothere"), "no-such-file"),
-        (("evaluate", "nothere"), "not-a-run"),
-        (("evaluate", "example"), "not-a-run"),
-        (("evaluate", "tests"), "not-a-run"),
-        (("train", "--data", "nothere", "--out", "r"), "no-such-file"),
-        (("data", "info", "/no/such/place"), "no-such-file"),
-        (("data", "info", "no-such-file"), "no-such-file"),
-        (("data", "info", "example", "--skip-bad"), "registered-layout"),
-        (("data", "check", ".", "--relation-column", "x"), "usage"),
-        (("data", "check", ".", "--ignore-column", "dev:1"), "usage"),
-        (("data", "check", ".", "--ignore-column", "0"), "bad-layout"),
-    ],
-)
-def test_a_mistake_is_one_line_and_exit_code_2(run: Relatum, arguments: tuple[str, ...], message: str) -> None:
-    code, out, err = run(*arguments)
-    assert (code, out) == (2, "")
-    assert code_of(err) == message
-    assert err.startswith("relatum: ")
-    assert err.count("\n") == 1
-
-
 def test_a_directory_of_facts_is_not_a_run(run: Relatum, tmp_path: Path) -> None:
     folder = tmp_path / "my facts"
     folder.mkdir()
@@ -60,12 +31,6 @@ def test_a_directory_of_facts_is_not_a_run(run: Relatum, tmp_path: Path) -> None
     code, out, err = run("complete", str(folder), "likes(kim, ?)")
     assert (code, out, code_of(err), err.count("\n")) == (2, "", "not-a-run", 1)
     assert f"relatum.fit('{folder}')" in err
-
-
-def test_names_in_a_message_do_nothing_to_the_terminal(run: Relatum) -> None:
-    code, _, err = run("data", "info", "no\x1b[2Jthere/x")
-    assert code == 2
-    assert "\x1b" not in err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a folder in use cannot be removed on Windows")

@@ -43,8 +43,7 @@ def test_numbers_are_never_broken_and_every_line_fits(
 
 
 @pytest.mark.parametrize(
-    ("columns", "dropped"),
-    [(140, []), (80, ["pessimistic MRR"]), (60, ["Hit@3", "mean rank", "pessimistic MRR"])],
+    ("columns", "dropped"), [(140, []), (80, ["pessimistic MRR"]), (60, ["Hit@3", "mean rank", "pessimistic MRR"])]
 )
 def test_the_least_important_columns_go_first_and_are_named(
     columns: int, dropped: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -11,8 +11,6 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
 from relatum import Run
 from support.command_line import Relatum
 from support.mistakes import code_of
@@ -78,35 +76,6 @@ def test_what_is_written_is_what_was_asked_for(shop_run: Path, tmp_path: Path, r
     assert run("predict", str(shop_run), "--top", "2", *into, "--replace")[1].startswith("wrote 2 facts of sold to ")
     with closing(sqlite3.connect(tmp_path / "mine.db")) as connection:
         assert connection.execute("SELECT count(*) FROM likely").fetchone() == (2,)
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--relation", "slod"], "unknown-name"),
-        (["--to", "out.csv"], "one-relation-per-file"),
-        (["--table", "x"], "option-needs-option"),
-        (["--replace"], "option-needs-option"),
-        (["--to", "out.db", "--table", "x"], "table-not-for-file"),
-        (["--to", "out.csv", "--relation", "sold", "--table", "x"], "table-not-for-file"),
-        (["--to", "out.csv", "--relation", "sold", "--append"], "append-to-file"),
-        (["--to", "out.db", "--append", "--replace"], "contradictory-options"),
-        (["--min-probability", "7"], "setting-out-of-range"),
-        (["--top", "0"], "usage"),
-        (["--to", "postgresql://me:s3cret@127.0.0.1:1/shop"], "database-refused"),
-        (["--to", "ftp://me:s3cret@host/x"], "unknown-server"),
-    ],
-)
-def test_mistakes_are_one_line(
-    shop_run: Path, tmp_path: Path, run: Relatum, monkeypatch: pytest.MonkeyPatch, options: list[str], said: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    code, out, err = run("predict", str(shop_run), *options)
-    assert (code, out) == (2, "")
-    assert err.count("\n") == 1
-    assert code_of(err) == said
-    assert "s3cret" not in err
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_target_is_looked_at_before_the_work(shop_run: Path, shop: Path, tmp_path: Path, run: Relatum) -> None:

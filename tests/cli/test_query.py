@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from support.command_line import Relatum
-from support.mistakes import code_of
 
 
 @pytest.fixture
@@ -74,38 +73,6 @@ def test_define_then_ask_by_name(run: Relatum, trained: str) -> None:
     assert "ranked by the closed form" in out
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("solt(drew, ?, book)", "unknown-name"),
-        ("sold(drew, ?, bok)", "unknown-name"),
-        ("projct[0](sold)", "unknown-name"),
-        ("(project[0](sold))(drew, x)", "argument-count"),
-        ("sold(drew, ?)", "argument-count"),
-        ("project[0](sold", "syntax"),
-        ("(project[0](sold)", "syntax"),
-        ("project[0](sold) and", "syntax"),
-        ("", "syntax"),
-        ("select[2 = coffe](sold)", "unknown-name"),
-        ("union(sold, buyer)", "unlike-relations"),
-        ("product(buyer, " * 64 + "buyer" + ")" * 64, "too-many-joins"),
-    ],
-)
-def test_a_mistake_is_one_line_that_says_where(run: Relatum, trained: str, text: str, said: str) -> None:
-    code, out, err = run("query", trained, text)
-    assert (code, out) == (2, "")
-    assert code_of(err) == said
-    assert err.count("\n") == 1
-
-
-def test_a_definition_that_cannot_be_is_one_line(run: Relatum, trained: str) -> None:
-    for name, expression in (("sold", "bought"), ("got", "renam[1, 0, 2](sold)"), ("got", "join[0 = 0](sold, sold)")):
-        code, out, err = run("define", trained, name, expression)
-        assert (code, out) == (2, "")
-        assert err.count("\n") == 1
-    assert not (Path(trained) / "definitions.json").exists()
-
-
 def test_rules_of_a_dataset_come_from_tuples_alone(run: Relatum) -> None:
     code, out, _ = run("rules", "example", "--examples")
     assert code == 0
@@ -144,19 +111,6 @@ def test_rules_know_defined_relations(run: Relatum, trained: str) -> None:
     code, out, _ = run("rules", trained)
     assert code == 0
     assert "got" in out
-
-
-@pytest.mark.parametrize("options", [("--relation", "bougt"), ("--observed", "3"), ("--draw", "rules.gif")])
-def test_a_mistake_about_rules_is_one_line(run: Relatum, trained: str, options: tuple[str, str]) -> None:
-    code, out, err = run("rules", trained, *options)
-    assert (code, out) == (2, "")
-    assert err.splitlines()[-1].startswith("relatum: ")
-
-
-def test_what_cannot_be_drawn_is_refused_before_any_work(run: Relatum, tmp_path: Path) -> None:
-    code, _, err = run("rules", str(tmp_path / "no such data"), "--draw", str(tmp_path / "rules.png"))
-    assert (code, code_of(err)) == (2, "unknown-drawing")
-    assert str(tmp_path / "rules.png") in err
 
 
 def test_rules_can_be_drawn_for_graphviz(run: Relatum, tmp_path: Path) -> None:

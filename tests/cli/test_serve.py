@@ -108,18 +108,12 @@ def test_others_need_the_token_that_is_shown(example_run: Path) -> None:
 
 
 def test_mistakes_are_one_line(run: Relatum, tmp_path: Path, example_run: Path) -> None:
-    code, _, text = run("serve", str(tmp_path))
-    assert (code, text.count("\n")) == (2, 1)
-    assert "not a run directory" in text
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         code, _, text = run("serve", str(example_run), "--port", str(taken.getsockname()[1]))
     assert (code, text.count("\n")) == (2, 1)
     assert "cannot listen there" in text
-    code, _, text = run("serve", str(example_run), "--host", "0.0.0.0", "--token", "short")  # noqa: S104
-    assert (code, text.count("\n")) == (2, 1)
-    assert "at least 16 characters" in text
     other = tmp_path / "file.txt"
     other.write_text("no database" * 100)
     code, _, text = run("serve", str(example_run), "--decisions", str(other))

@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from relatum.datasets.load import load
 from support.command_line import Relatum
-from support.mistakes import code_of
 
 
 def test_it_makes_a_dataset_and_prints_its_tables(run: Relatum, tmp_path: Path) -> None:
@@ -35,33 +32,3 @@ def test_json_is_one_object_that_adds_up(run: Relatum, tmp_path: Path) -> None:
     assert found["train"] + found["valid"] + found["test"] == sum(found["arity"].values()) == 2000
     assert found["relations"] == 12 + 24 - sum(found["given_up"].values())
     assert found["settings"]["derived"] == 24
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--preset", "smal"), "unknown-name"),
-        (("--set", "derive=1"), "unknown-name"),
-        (("--set", "skew=1"), "setting-out-of-range"),
-        (("--set", "skew"), "bad-option-form"),
-        (("--seed", "-1"), "usage"),
-        (("--preset", "small", "--set", "arities={2=1}"), "impossible-synthetic"),
-    ],
-)
-def test_a_mistake_is_one_line_and_leaves_nothing(
-    run: Relatum, tmp_path: Path, arguments: tuple[str, ...], said: str
-) -> None:
-    code, out, err = run("synth", *arguments, "--out", str(tmp_path / "made"))
-    assert code == 2
-    assert out == ""
-    assert code_of(err) == said
-    assert err.count("\n") == 1
-    assert not (tmp_path / "made").exists()
-
-
-def test_a_directory_that_is_not_empty_is_refused(run: Relatum, tmp_path: Path) -> None:
-    (tmp_path / "mine").write_text("mine")
-    code, _, err = run("synth", "--preset", "small", "--out", str(tmp_path))
-    assert code == 2
-    assert code_of(err) == "directory-not-empty"
-    assert [path.name for path in tmp_path.iterdir()] == ["mine"]

@@ -8,13 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from relatum.data.derivations import (
-    DERIVATIONS,
-    ELEMENTARY,
-    Derivation,
-    read_derivations,
-    save_derivations,
-)
+from relatum.data.derivations import DERIVATIONS, ELEMENTARY, Derivation, read_derivations, save_derivations
 from relatum.errors import DataError
 from support.mistakes import mistake
 
@@ -50,7 +44,6 @@ def test_somebody_elses_file_is_let_be(tmp_path: Path) -> None:
     [
         '{"format": "relatum-derivations"',
         '["relatum-derivations"]',
-        '"relatum-derivations"',
         '{"format": "relatum-derivations"}',
         '{"format": "relatum-derivations", "version": 2, "relations": {}}',
         '{"format": "relatum-derivations", "version": 1, "relations": []}',

@@ -58,18 +58,16 @@ def test_a_name_means_an_entity_by_whole_name_value_or_label() -> None:
         assert [meant(name, kind, column=column) for name in (f"{kind}:1", "1")] == [f"{kind}:1"] * 2
     assert meant("Jazz", "Genre.Id", column="genre") == "Genre.Id:1"
     assert meant("Jazz", "Track.Id", column="track") == "Track.Id:0"
-    with mistake("ambiguous-name"):
-        meant("1")
-    with mistake("ambiguous-name"):
-        meant("Jazz")
-    with mistake("wrong-entity-type"):
-        meant("Genre.Id:1", "Track.Id", column="track")
-    with mistake("wrong-entity-type"):
-        meant("tea", "Genre.Id", column="genre")
-    with mistake("unknown-name"):
-        meant("Jaz", "Genre.Id", column="genre")
-    with mistake("unknown-name"):
-        meant("Jaz")
+    for code, name, *column in (
+        ("ambiguous-name", "1"),
+        ("ambiguous-name", "Jazz"),
+        ("wrong-entity-type", "Genre.Id:1", *track),
+        ("wrong-entity-type", "tea", *genre),
+        ("unknown-name", "Jaz", *genre),
+        ("unknown-name", "Jaz"),
+    ):
+        with mistake(code):
+            meant(name, *column[:1], column=column[1] if column else None)
     with mistake("unknown-name", nearest=("tea",)):
         named_entity("te", names, Labels(None), ())
 

@@ -56,11 +56,7 @@ def test_a_relation_that_is_unknown_is_refused_with_the_nearest_name() -> None:
 def test_another_arity_and_other_roles_are_refused() -> None:
     for facts, schema, said in (
         ([("sold", "drew", "alex")], [], "known-arity"),
-        (
-            [("sold", "drew", "alex", "book")],
-            [RelationSchema("sold", 3, ("item", "buyer", "seller"))],
-            "unusable-new-facts",
-        ),
+        ([("sold", "drew", "alex", "book")], [RelationSchema("sold", 3, ("item", "buyer", "seller"))], "unusable-new-facts"),
     ):
         more = Hypergraph.of(facts, schema)
         with mistake(said, place="new.txt"):

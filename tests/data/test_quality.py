@@ -7,11 +7,9 @@ import json
 import time
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 
 from relatum import Split, load
-from relatum.data import quality
 from relatum.data.quality import check_quality, describe
 from support.strategies import Fact, splits
 
@@ -64,14 +62,6 @@ def test_the_findings_of_the_published_files(benchmark_data: Path) -> None:
     assert fb_auto.skipped == ("train.txt:6779: relation 'model' has no entities",)
     near = check_quality(load("jf17k")).close
     assert round(sum(n for a, (n, _) in near.items() if a > 2) / sum(t for a, (_, t) in near.items() if a > 2), 2) == 0.96
-
-
-@given(splits)
-def test_close_facts_are_the_same_by_both_ways(split: Split) -> None:
-    usual = check_quality(split).close
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(quality, "_WIDE", 0)
-        assert check_quality(split).close == usual
 
 
 def test_facts_of_hundreds_of_positions_are_checked_in_time(tmp_path: Path) -> None:

@@ -68,34 +68,13 @@ def compare(questions: Questions, known: KnownAnswers) -> None:
 
 @given(hypergraphs)
 @example(made_graph())
+@example(Hypergraph.of([]))
 def test_facts_become_the_questions_that_they_answer(graph: Hypergraph) -> None:
     check(graph)
     for each in questions_of(graph):
         assert (each.given.dtype, each.answers.dtype, each.starts.dtype) == (np.int32, np.int32, np.int64)
         assert each.given.flags.c_contiguous
         assert each.answers.flags.c_contiguous
-
-
-def test_a_small_case_by_hand() -> None:
-    graph = Hypergraph.of(
-        [("sold", "ann", "book"), ("sold", "ann", "lamp"), ("sold", "bob", "book"), ("sold", "ann", "book")]
-    )
-    ann, bob, book, lamp = map(graph.entities.id, ("ann", "bob", "book", "lamp"))
-    by_whom, what = questions_of(graph)
-    assert (by_whom.given.tolist(), by_whom.answers.tolist(), by_whom.starts.tolist()) == (
-        [[book], [lamp]],
-        [ann, bob, ann],
-        [0, 2, 3],
-    )
-    assert (what.given.tolist(), what.answers.tolist(), what.starts.tolist()) == (
-        [[ann], [bob]],
-        [book, lamp, book],
-        [0, 2, 3],
-    )
-
-
-def test_no_facts_ask_nothing() -> None:
-    assert questions_of(Hypergraph.of([])) == []
 
 
 @given(hypergraphs)

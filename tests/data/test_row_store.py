@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from relatum.data.row_store import (
-    Bins,
-    Dependency,
-    RowStore,
-    RowTable,
-    TableColumn,
-    TableReference,
-    TableSchema,
-    Vectors,
-)
+from relatum.data.row_store import Bins, Dependency, RowStore, RowTable, TableColumn, TableReference, TableSchema, Vectors
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError
 from support.mistakes import mistake
@@ -72,16 +64,16 @@ def test_rows_move_to_other_names() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with mistake("damaged-file"):
-        replace(SCHEMA, shape="cube")
-    with mistake("damaged-file"):
-        Bins(("1",), ("1",), ("2",), ("1",))
-    with mistake("damaged-file"):
-        RowTable(SCHEMA, CELLS[:2], np.zeros((2, 2), np.int8))
-    with mistake("damaged-file"):
-        replace(TABLE, labels=("one",))
-    with mistake("damaged-file"):
-        RowStore(Vocabulary(["a"]), {"track": TABLE})
+    builds: list[Callable[[], object]] = [
+        lambda: replace(SCHEMA, shape="cube"),
+        lambda: Bins(("1",), ("1",), ("2",), ("1",)),
+        lambda: RowTable(SCHEMA, CELLS[:2], np.zeros((2, 2), np.int8)),
+        lambda: replace(TABLE, labels=("one",)),
+        lambda: RowStore(Vocabulary(["a"]), {"track": TABLE}),
+    ]
+    for build in builds:
+        with mistake("damaged-file"):
+            build()
 
 
 def event(*columns: TableColumn, keys: tuple[tuple[str, ...], ...]) -> RowStore:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from relatum.datasets.download import _RETRIES, RemoteFile, download, is_intact, unpack
+from relatum.datasets.download import _RETRIES, RemoteFile, download, unpack
 from relatum.errors import DownloadError
 from support.loopback import CONTENT, Answer, Server, hanging, member, pack, pouring, raw, remote, status, tree, whole
 
@@ -28,16 +28,6 @@ def refused(bring: Callable[[], None], url: str) -> str:
     assert url in text
     assert text.isprintable()  # no control characters, so no second line either
     return text
-
-
-def test_only_the_published_bytes_are_intact(tmp_path: Path) -> None:
-    file, path = remote("https://example.org/train.txt"), tmp_path / "train.txt"
-    assert not is_intact(path, file)
-    path.write_bytes(CONTENT[:-1] + b"x")
-    assert not is_intact(path, file)
-    path.write_bytes(CONTENT)
-    assert is_intact(path, file)
-    assert not is_intact(tmp_path, file)
 
 
 @pytest.mark.parametrize(
@@ -63,20 +53,16 @@ def test_a_file_arrives_whole_in_the_end(server: Server, tmp_path: Path, before:
 @pytest.mark.parametrize(
     ("answer", "reason", "requests"),
     [
-        *((status(code), str(code), 1) for code in (401, 403, 404, 410)),
-        *((status(code), str(code), 1 + _RETRIES) for code in (408, 429, 500, 504)),
+        (status(404), "404", 1),
+        (status(500), "500", 1 + _RETRIES),
         (whole(CONTENT[:-1] + b"x"), "hash", 1 + _RETRIES),
-        (whole(CONTENT[:-1]), "hash", 1 + _RETRIES),
         (whole(CONTENT + b"more"), "longer than the 204,800 bytes", 1),
         (pouring, "longer than the 204,800 bytes", 1),
         (hanging, "timed out", 1 + _RETRIES),
         (raw(REDIRECTED + b"file:///etc/passwd\r\n\r\n"), "file:", None),
-        (raw(REDIRECTED + b"ftp://127.0.0.1/x\r\n\r\n"), "ftp:", None),
         (raw(b"HTTP/1.1 404 \x1b[2J\x07\x9b gone\r\n\r\n"), "404", 1),
         (raw(b"\0" * 100), "", None),
-        (raw(b"HTTP/1.1 200 fine\r\nContent-Length: banana\r\n\r\n"), "", None),
         (raw(b"HTTP/1.1 200 fine\r\nTransfer-Encoding: chunked\r\n\r\nbanana\r\n"), "", None),
-        (raw(b"HTTP/1.1 200 fine\r\nContent-Encoding: gzip\r\n\r\nno gzip"), "", None),
         (raw(b"HTTP/1.1 200 fine\r\nContent-Encoding: gzip\r\n\r\n" + gzip.compress(bytes(1 << 24))), "longer", 1),
     ],
 )
@@ -88,12 +74,6 @@ def test_what_fails_is_one_line_and_leaves_what_was_there(
     assert reason in refused(lambda: download(file, tmp_path), file.url)
     assert tree(tmp_path) == {"train.txt": b"old"}
     assert requests in (None, len(server.requests))
-
-
-@pytest.mark.parametrize("url", ["file:///etc/hostname", "ftp://127.0.0.1:1/train.txt", "http://127.0.0.1:1/train.txt"])
-def test_other_addresses_and_closed_ports_are_refused(server: Server, tmp_path: Path, url: str) -> None:
-    refused(lambda: download(remote(url), tmp_path), url)
-    assert tree(tmp_path) == {}
 
 
 def test_who_interrupts_a_download_keeps_nothing_of_it(
@@ -135,53 +115,49 @@ def test_files_are_taken_by_base_name_and_checksum(
     assert tree(tmp_path) == {"a": None, "a/b": None, "a/b/train.txt": TRAIN, "a/b/valid.txt": VALID}
 
 
-@pytest.mark.parametrize("content", [EVE, TRAIN + b"more", TRAIN[:-1], b""], ids=len)
-def test_a_file_with_wrong_content_is_not_kept(
-    server: Server, tmp_path: Path, wanted: tuple[RemoteFile, ...], content: bytes
-) -> None:
-    url = server.at("/data.tar.gz", whole(pack([member("train.txt", content), member("valid.txt", VALID)])))
-    assert "no train.txt with" in refused(lambda: unpack(url, wanted, tmp_path), url)
-    assert tree(tmp_path) == {"valid.txt": VALID}
-
-
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])
-def test_what_is_not_a_regular_file_is_neither_made_nor_followed(
-    server: Server, tmp_path: Path, wanted: tuple[RemoteFile, ...], kind: bytes
-) -> None:
-    packed = pack([member("other.txt", TRAIN), member("train.txt", TRAIN, kind, "other.txt"), member("valid.txt", VALID)])
-    url = server.at("/data.tar.gz", whole(packed))
-    assert "train.txt" in refused(lambda: unpack(url, wanted, tmp_path), url)
-    assert tree(tmp_path) == {"valid.txt": VALID}
-
-
-def header(size: int = 0, kind: bytes = tarfile.REGTYPE) -> bytes:
+def bare(size: int = 0, kind: bytes = tarfile.REGTYPE) -> bytes:
+    """Return the head of a member, which need not have the size that it claims."""
     info = tarfile.TarInfo("other.bin")
     info.size, info.type = size, kind
     return info.tobuf(tarfile.GNU_FORMAT)
 
 
-HOSTILE = {
-    "nothing": b"",
-    "no archive": b"<html>rate limited</html>",
-    "gzip without end": b"\x1f\x8b",
-    "negative size": gzip.compress(header(-512) + bytes(1024)),
-    "huge size": gzip.compress(header(1 << 70) + bytes(1024)),
-    "huge pax": gzip.compress(header(1 << 70, tarfile.XHDTYPE) + bytes(1024)),
-    "nested pax": gzip.compress(header(0, tarfile.XHDTYPE) * 3000 + bytes(1024)),
-    "pax with a long length": gzip.compress(header(512, tarfile.XHDTYPE) + b"9" * 507 + b" a=b\n" + header()),
-    "unpacks to too much": gzip.compress(bytes(1 << 21), 1),
-    "too much": bytes((1 << 20) + 1),
+KINDS = (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE)
+HOSTILE: dict[str, tuple[bytes, tuple[str, ...]]] = {
+    "nothing": (b"", ()),
+    "no archive": (b"<html>rate limited</html>", ()),
+    "gzip without end": (b"\x1f\x8b", ()),
+    "negative size": (gzip.compress(bare(-512) + bytes(1024)), ()),
+    "huge pax": (gzip.compress(bare(1 << 70, tarfile.XHDTYPE) + bytes(1024)), ()),
+    "nested pax": (gzip.compress(bare(0, tarfile.XHDTYPE) * 3000 + bytes(1024)), ()),
+    "pax with a long length": (gzip.compress(bare(512, tarfile.XHDTYPE) + b"9" * 507 + b" a=b\n" + bare()), ()),
+    "unpacks to too much": (gzip.compress(bytes(1 << 21), 1), ()),
+    "too much": (bytes((1 << 20) + 1), ()),
+    "wrong content": (pack([member("train.txt", EVE), member("valid.txt", VALID)]), ("valid.txt",)),
+    **{
+        f"no file {kind!r}": (
+            pack([member("other.txt", TRAIN), member("train.txt", TRAIN, kind, "other.txt"), member("valid.txt", VALID)]),
+            ("valid.txt",),
+        )
+        for kind in KINDS
+    },
 }
 
 
-@pytest.mark.parametrize("packed", HOSTILE.values(), ids=HOSTILE)
-def test_a_hostile_archive_is_a_download_error(
-    server: Server, tmp_path: Path, wanted: tuple[RemoteFile, ...], monkeypatch: pytest.MonkeyPatch, packed: bytes
+@pytest.mark.parametrize(("packed", "kept"), HOSTILE.values(), ids=HOSTILE)
+def test_of_a_hostile_archive_nothing_is_kept_but_whole_files(
+    server: Server,
+    tmp_path: Path,
+    wanted: tuple[RemoteFile, ...],
+    monkeypatch: pytest.MonkeyPatch,
+    packed: bytes,
+    kept: tuple[str, ...],
 ) -> None:
     monkeypatch.setattr("relatum.datasets.download._LARGEST", 1 << 20)
     url = server.at("/data.tar.gz", whole(packed))
-    refused(lambda: unpack(url, wanted, tmp_path), url)
-    assert tree(tmp_path) == {}
+    said = refused(lambda: unpack(url, wanted, tmp_path), url)
+    assert ("no train.txt with" in said) == bool(kept)
+    assert tree(tmp_path) == dict.fromkeys(kept, VALID)
 
 
 def test_an_archive_with_flipped_bits_gives_at_most_whole_files(

@@ -43,9 +43,6 @@ def test_a_directory_may_lack_valid_and_test(shop: Path) -> None:
     assert split.source == str(shop)
     (shop / "test.tsv").unlink()
     assert len(load(shop).test) == 0
-
-
-def test_a_file_is_taken_as_train(shop: Path) -> None:
     assert len(load(shop / "train.txt").train) == 2
 
 
@@ -82,15 +79,14 @@ def test_another_layout_has_a_copy_of_its_own(tmp_path: Path) -> None:
     assert list(load(tmp_path).train) == [("a", "b", "c")]
 
 
-def test_loading_works_without_a_place_for_copies(shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loading_works_without_copies_or_a_place_for_them(
+    shop: Path, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert len(load(shop, use_cache=False).train) == 2
+    assert not copies(cache)
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("RELATUM_CACHE", str(tmp_path / "file" / "no"))
     assert len(load(shop).train) == 2
-
-
-def test_without_the_cache_nothing_is_left_behind(shop: Path, cache: Path) -> None:
-    load(shop, use_cache=False)
-    assert not copies(cache)
 
 
 def test_skipped_lines_are_remembered_by_the_copy(shop: Path) -> None:
@@ -122,11 +118,6 @@ def test_a_directory_needs_one_train_file(tmp_path: Path, shop: Path) -> None:
     (shop / "train.tsv").write_text("")
     with mistake("two-train-files"):
         load(shop)
-
-
-def test_a_registered_dataset_keeps_its_layout() -> None:
-    with mistake("registered-layout"):
-        load("example", skip_bad=True)
 
 
 @given(splits)

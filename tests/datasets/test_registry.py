@@ -25,7 +25,7 @@ PUBLISHED = [dataset for dataset in DATASETS.values() if dataset.name != "exampl
 def make_dataset(urls: dict[str, str]) -> Dataset:
     """Return a dataset that publishes `FILES` at these URLs."""
     files = tuple(remote(urls[name], content, name) for name, content in FILES.items())
-    return replace(DATASETS["example"], name="tiny", folder="TINY", home="https://example.org/tiny", files=files)
+    return replace(DATASETS["example"], name="tiny", home="https://example.org/tiny", files=files)
 
 
 def fill(folder: Path) -> Path:
@@ -51,25 +51,12 @@ def tiny(server: Server) -> Dataset:
 def test_every_dataset_is_pinned_complete_and_recognised_by_its_checksums(dataset: Dataset) -> None:
     for file in dataset.files:
         assert re.fullmatch(r"https://[^/]+/[^/]+/[^/]+/[0-9a-f]{40}/[^?#]+", file.url)
-        assert re.fullmatch(r"[0-9a-f]{64}", file.sha256)
-        assert file.size > 0
-        assert re.fullmatch(r"[a-z-]+\.txt", file.name)
+        assert re.fullmatch(r"[0-9a-f]{64} [a-z-]+\.txt", f"{file.sha256} {file.name}")
         assert file.in_archive or file.url.endswith(f"/{file.name}")
     checksums = {file.name.removesuffix(".txt"): file.sha256 for file in dataset.files}
-    assert set(PARTS) <= set(checksums)
-    assert set(dataset.layouts) <= set(PARTS)
-    assert all(count > 0 for count in dataset.counts)
-    assert all((dataset.about, dataset.licence, dataset.cite, dataset.home))
+    assert set(dataset.layouts) <= set(PARTS) <= set(checksums)
     assert recognise(checksums) is dataset
     assert all(recognise(checksums | {part: "0" * 64}) is None for part in PARTS)
-    assert recognise({}) is None
-
-
-def test_names_folders_and_files_do_not_clash() -> None:
-    assert all(name == dataset.name == name.lower() for name, dataset in DATASETS.items())
-    assert len({dataset.folder.lower() for dataset in DATASETS.values()}) == len(DATASETS)
-    checksums = [file.sha256 for dataset in PUBLISHED for file in dataset.files]
-    assert len(set(checksums)) == len(checksums)
 
 
 def test_a_dataset_is_found_in_any_case_and_a_typo_answered_with_the_nearest_name() -> None:
@@ -78,9 +65,6 @@ def test_a_dataset_is_found_in_any_case_and_a_typo_answered_with_the_nearest_nam
         with pytest.raises(UnknownNameError) as caught:
             find_dataset(typo)
         assert caught.value.nearest[0] == meant
-    with pytest.raises(UnknownNameError) as caught:
-        find_dataset("zzz")
-    assert all(name in str(caught.value) for name in DATASETS)
 
 
 def test_the_example_is_built_in(cache: Path) -> None:
@@ -112,8 +96,7 @@ def test_a_changed_file_in_the_users_folder_is_refused_by_name(
     monkeypatch.setenv("RELATUM_DATA", str(tmp_path))
     with mistake("not-as-published"):
         locate(tiny)
-    assert server.requests == []
-    assert tree(tmp_path) == before
+    assert (server.requests, tree(tmp_path)) == ([], before)
 
 
 # The cache and the server

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import safetensors.numpy
 
 from relatum.data.row_store import Bins, Dependency, RowStore, RowTable, TableColumn, TableReference, TableSchema
 from relatum.data.vocabulary import Vocabulary
@@ -15,7 +14,7 @@ from relatum.datasets.load import load
 from relatum.datasets.row_files import ROWS, load_rows, save_rows
 from relatum.errors import DataError
 from relatum.tables import read
-from relatum.tensor_files import read_tensor_file, write_tensor_file
+from relatum.tensor_files import read_tensors, write_tensors
 from support.mistakes import mistake
 from support.small_tables import sqlite_of
 
@@ -86,7 +85,7 @@ def test_a_damaged_file_is_refused_in_one_sentence(tmp_path: Path) -> None:
         harmed.append(whole[:place] + bytes([whole[place] ^ bit]) + whole[place + 1 :])
     for content in harmed:
         (tmp_path / ROWS).write_bytes(content)
-        if read_tensor_file(tmp_path / ROWS, "relatum-rows", 1) is not None:
+        if read_tensors(tmp_path / ROWS, "relatum-rows", 1) is not None:
             assert_same(load_rows(tmp_path), store())  # a blank of the header
             continue
         with mistake("damaged-rows"):
@@ -96,24 +95,23 @@ def test_a_damaged_file_is_refused_in_one_sentence(tmp_path: Path) -> None:
 def rewritten(folder: Path, about: object = None, **changed: np.ndarray | None) -> None:
     """Write the file with other content and a right checksum."""
     save_rows(folder, store())
-    stored = read_tensor_file(folder / ROWS, "relatum-rows", 1)
+    stored = read_tensors(folder / ROWS, "relatum-rows", 1)
     assert stored is not None
-    arrays = {**safetensors.numpy.load(stored.body), **{name.replace("_", "/"): array for name, array in changed.items()}}
-    body = safetensors.numpy.save({name: array for name, array in arrays.items() if array is not None})
-    write_tensor_file(folder / ROWS, body, "relatum-rows", 1, stored.about if about is None else about)
+    arrays = {**stored.arrays, **{name.replace("_", "/"): array for name, array in changed.items()}}
+    kept = {name: array for name, array in arrays.items() if array is not None}
+    write_tensors(folder / ROWS, kept, "relatum-rows", 1, stored.about if about is None else about)
+
+
+TEXTS = (("0_labels", b"one\n"), ("0_labels", b"\xff\xfe\n\n"), ("names", b"b\na\n"), ("names", b"a\na\nb\nc\n"))
 
 
 def test_a_file_that_says_nonsense_is_refused_in_one_sentence(tmp_path: Path) -> None:
-    good = [table.schema.to_json() for table in store().tables.values()]
+    first, second = (table.schema.to_json() for table in store().tables.values())
+    bad_columns = [{"name": "id"}], [{**first["columns"][0], "bins": {"edges": []}}]
     nonsense: list[dict[str, object]] = [
-        {"about": "text"},
-        {"about": {"a": 1}},
-        {"about": [1, 2]},
-        {"about": [{**good[0], "shape": "round"}, good[1]]},
-        {"about": [{**good[0], "columns": [{"name": "id"}]}, good[1]]},
-        {"about": [{**good[0], "columns": 7}, good[1]]},
-        {"about": [{**good[0], "more": 1}, good[1]]},
-        {"about": [{**good[0], "columns": [{**good[0]["columns"][0], "bins": {"edges": []}}]}, good[1]]},
+        *({"about": about} for about in ("text", {"a": 1}, [1, 2])),
+        *({"about": [{**first, **changed}, second]} for changed in ({"shape": "round"}, {"columns": 7}, {"more": 1})),
+        *({"about": [{**first, "columns": columns}, second]} for columns in bad_columns),
         {"0_cells": None},
         {"0_cells": np.zeros((3, 2), np.int64)},
         {"0_cells": np.zeros((3, 3), np.int32)},
@@ -121,11 +119,8 @@ def test_a_file_that_says_nonsense_is_refused_in_one_sentence(tmp_path: Path) ->
         {"0_cells": np.full((3, 2), -3, np.int32)},
         {"0_cells": np.zeros(6, np.int32)},
         {"0_parts": np.zeros((3, 2), np.float32)},
-        {"0_labels": np.frombuffer(b"one\n", np.uint8)},
-        {"0_labels": np.frombuffer(b"\xff\xfe\n\n", np.uint8)},
         {"names": None},
-        {"names": np.frombuffer(b"b\na\n", np.uint8)},
-        {"names": np.frombuffer(b"a\na\nb\nc\n", np.uint8)},
+        *({name: np.frombuffer(text, np.uint8)} for name, text in TEXTS),
     ]
     for changed in nonsense:
         rewritten(tmp_path, **changed)  # type: ignore[arg-type]

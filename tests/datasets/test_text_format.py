@@ -46,41 +46,53 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "content",
+    ("content", "layout"),
     [
-        b"sold\tdrew\talex\tbook\nbuyer\talex\tbook\n",
-        b"buyer\talex\tbook\nsold\tdrew\talex\tbook",
-        b"sold\tdrew\talex\tbook\r\nbuyer\talex\tbook\r\n",
-        b"sold\tdrew\talex\tbook\r\nbuyer\talex\tbook\r",
-        b"\xef\xbb\xbfsold\tdrew\talex\tbook\nbuyer\talex\tbook\n",
-        gzip.compress(b"sold\tdrew\talex\tbook\nbuyer\talex\tbook\n", mtime=0),
+        (b"sold\tdrew\talex\tbook\nbuyer\talex\tbook\n", Layout()),
+        (b"buyer\talex\tbook\nsold\tdrew\talex\tbook", Layout()),
+        (b"sold\tdrew\talex\tbook\r\nbuyer\talex\tbook\r\n", Layout()),
+        (b"sold\tdrew\talex\tbook\r\nbuyer\talex\tbook\r", Layout()),
+        (b"\xef\xbb\xbfsold\tdrew\talex\tbook\nbuyer\talex\tbook\n", Layout()),
+        (gzip.compress(b"sold\tdrew\talex\tbook\nbuyer\talex\tbook\n", mtime=0), Layout()),
+        (b"# facts\n\nsold\tdrew\talex\tbook\n  \nbuyer\talex\tbook\n", Layout(comments=True, blank_lines=True)),
+        (b"drew\tsold\talex\tbook\nalex\tbuyer\tbook\n", Layout(relation_column=1)),
+        (b"i0\tsold\tdrew\talex\tbook\ni1\tbuyer\talex\tbook\n", Layout(relation_column=1, ignored_columns=(0,))),
+        (b"sold\tdrew\t2026\talex\tbook\nbuyer\talex\t1999\tbook\n", Layout(ignored_columns=(2,))),
     ],
 )
-def test_one_content_in_many_dresses(content: bytes, path: Path) -> None:
-    assert list(read(content, path)) == FACTS
+def test_one_content_in_many_dresses(content: bytes, layout: Layout, path: Path) -> None:
+    assert list(read(content, path, layout)) == FACTS
+
+
+SECOND = Layout(relation_column=1)
 
 
 @pytest.mark.parametrize(
-    ("content", "line", "reason"),
+    ("content", "line", "reason", "layout"),
     [
-        (b"sold\ta\tb\nsold\ta\tb\tc\n", 2, "two-arities"),
-        (b"sold\ta\n\tb\n", 2, "unusable-name"),
-        (b"sold\ta\t\tb\n", 1, "unusable-name"),
-        (b"sold\ta\t\n", 1, "unusable-name"),
-        (b"sold\ta\t \n", 1, "unusable-name"),
-        (b"model\n", 1, "no-entities"),
-        (b"sold\ta\nsold\t\xff\n", 2, "not-utf8"),
-        (b"sold\ta\n\nsold\tb\n", 2, "blank-line"),
-        (b"sold\ta\n \t \n", 2, "blank-line"),
-        (b"# facts\nsold\ta\n", 1, "comment-line"),
-        (b"sold\ta\0b\n", 1, "unusable-name"),
-        (b"sold\ta\rsold\tb\n", 1, "unusable-name"),
-        (b"\n", 1, "blank-line"),
+        (b"sold\ta\tb\nsold\ta\tb\tc\n", 2, "two-arities", Layout()),
+        (b"sold\ta\n\tb\n", 2, "unusable-name", Layout()),
+        (b"sold\ta\t\tb\n", 1, "unusable-name", Layout()),
+        (b"sold\ta\t\n", 1, "unusable-name", Layout()),
+        (b"sold\ta\t \n", 1, "unusable-name", Layout()),
+        (b"model\n", 1, "no-entities", Layout()),
+        (b"sold\ta\nsold\t\xff\n", 2, "not-utf8", Layout()),
+        (b"sold\ta\n\nsold\tb\n", 2, "blank-line", Layout()),
+        (b"sold\ta\n \t \n", 2, "blank-line", Layout()),
+        (b"# facts\nsold\ta\n", 1, "comment-line", Layout()),
+        (b"sold\ta\0b\n", 1, "unusable-name", Layout()),
+        (b"sold\ta\rsold\tb\n", 1, "unusable-name", Layout()),
+        (b"\n", 1, "blank-line", Layout()),
+        (b"sold\n", 1, "too-few-columns", SECOND),
+        (b"i0\tsold\n", 1, "no-entities", Layout(relation_column=1, ignored_columns=(0,))),
+        (b"drew\t#sold\talex\n", 1, "relation-like-comment", SECOND),
+        (gzip.compress(b"sold\ta\n", mtime=0)[:-9], None, "damaged-gzip", Layout()),
+        (gzip.compress(b"sold\ta\n" * 99, mtime=0)[:20] + b"\0" * 40, None, "damaged-gzip", Layout()),
     ],
 )
-def test_a_bad_line_is_named_with_its_reason(content: bytes, line: int, reason: str, path: Path) -> None:
+def test_a_bad_line_is_named_with_its_reason(content: bytes, line: int, reason: str, layout: Layout, path: Path) -> None:
     with mistake(reason) as caught:
-        read(content, path)
+        read(content, path, layout)
     assert (caught.value.line, caught.value.path) == (line, path)
 
 
@@ -102,49 +114,11 @@ def test_a_file_of_nothing_but_bad_lines_is_counted_not_remembered(path: Path, m
     assert reader.skipped[1:] == ("train.txt:2: relation 'model' has no entities", "... and 7 more lines")
 
 
-def test_comments_and_blank_lines_can_be_allowed(path: Path) -> None:
-    content = b"# facts\n\nsold\tdrew\talex\tbook\n  \nbuyer\talex\tbook\n"
-    assert list(read(content, path, Layout(comments=True, blank_lines=True))) == FACTS
-
-
-@pytest.mark.parametrize(
-    ("content", "layout"),
-    [
-        (b"drew\tsold\talex\tbook\nalex\tbuyer\tbook\n", Layout(relation_column=1)),
-        (b"i0\tsold\tdrew\talex\tbook\ni1\tbuyer\talex\tbook\n", Layout(relation_column=1, ignored_columns=(0,))),
-        (b"sold\tdrew\t2026\talex\tbook\nbuyer\talex\t1999\tbook\n", Layout(ignored_columns=(2,))),
-    ],
-)
-def test_the_relation_may_stand_in_another_column(content: bytes, layout: Layout, path: Path) -> None:
-    assert list(read(content, path, layout)) == FACTS
-
-
-@pytest.mark.parametrize(
-    ("content", "layout", "reason"),
-    [
-        (b"sold\n", Layout(relation_column=1), "too-few-columns"),
-        (b"i0\tsold\n", Layout(relation_column=1, ignored_columns=(0,)), "no-entities"),
-        (b"drew\t#sold\talex\n", Layout(relation_column=1), "relation-like-comment"),
-    ],
-)
-def test_a_line_too_short_for_its_layout_is_refused(content: bytes, layout: Layout, reason: str, path: Path) -> None:
-    with mistake(reason):
-        read(content, path, layout)
-
-
 def test_an_impossible_layout_cannot_be_built() -> None:
     with mistake("bad-layout"):
         Layout(relation_column=-1)
     with mistake("bad-layout"):
         Layout(ignored_columns=(0,))
-
-
-@pytest.mark.parametrize(
-    "content", [gzip.compress(b"sold\ta\n", mtime=0)[:-9], gzip.compress(b"sold\ta\n" * 99, mtime=0)[:20] + b"\0" * 40]
-)
-def test_a_damaged_archive_is_one_clean_error(content: bytes, path: Path) -> None:
-    with mistake("damaged-gzip"):
-        read(content, path)
 
 
 def test_a_file_without_line_ends_does_not_fill_the_memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

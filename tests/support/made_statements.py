@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from relatum.statements.json_forms import write_wikipeople
+from relatum.statements.forms import write_wikipeople
 from relatum.statements.statement import Statement, statement
 
 # What a name, a line, a comma, an escape, a role or a number could break.

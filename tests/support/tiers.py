@@ -38,7 +38,6 @@ ALL_ONLY = {
     "test_notebooks.py": "runs notebooks",
     "test_release.py": "is about the release",
     "test_site.py": "builds the site",
-    "test_skips.py": "is about a tool of tests",
     "test_torture.py": "is about a tool of tests",
     "test_ways.py": "counts calls of whole commands",
     "tuning": "needs Optuna",

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import safetensors.torch
 import torch
 from torch import Tensor
 
-from relatum.tensor_files import read_tensor_file, write_tensor_file
+from relatum.tensor_files import read_tensors, write_tensors
 from relatum.training.checkpoint import (
     best_tag,
     checked_numbers,
@@ -70,11 +69,11 @@ def test_a_checkpoint_survives_power_cuts_and_names_what_was_written_before(tmp_
 
 def test_the_best_parameters_are_in_their_own_file_alone_and_nowhere_while_there_are_none(tmp_path: Path) -> None:
     save_state(tmp_path / NAME, state())
-    (stored, best) = (read_tensor_file(tmp_path / name, f"relatum-{kind}", version) for name, kind, version in VERSIONS)
+    (stored, best) = (read_tensors(tmp_path / name, f"relatum-{kind}", version) for name, kind, version in VERSIONS)
     assert stored is not None
     assert best is not None
-    assert set(safetensors.torch.load(stored.body)) == {f"{part}/entities" for part in ("parameters", "history", "mean")}
-    assert set(safetensors.torch.load(best.body)) == {"entities"}
+    assert set(stored.arrays) == {f"{part}/entities" for part in ("parameters", "history", "mean")}
+    assert set(best.arrays) == {"entities"}
     early = tmp_path / "early"
     early.mkdir()
     save_state(early / NAME, State({"entities": torch.ones(2, 3)}, {}))
@@ -140,18 +139,18 @@ def test_a_checkpoint_takes_no_other_file_for_its_best_parameters(tmp_path: Path
     one = state()
     save_state(tmp_path / NAME, one)
     (tmp_path / "checkpoint-best-2.safetensors").rename(tmp_path / name)
-    stored = read_tensor_file(tmp_path / NAME, "relatum-checkpoint", 4)
+    stored = read_tensors(tmp_path / NAME, "relatum-checkpoint", 4)
     assert stored is not None
-    write_tensor_file(tmp_path / NAME, stored.body, "relatum-checkpoint", 4, {**stored.about, "best": name})
+    write_tensors(tmp_path / NAME, stored.arrays, "relatum-checkpoint", 4, {**stored.about, "best": name})
     assert load_state(tmp_path / NAME) is None
 
 
 @pytest.mark.parametrize("about", [None, 3, [1], ["ab"], [["best_score", 1]], {}, {"best_score": None, "best": "x" * 400}])
 def test_numbers_that_are_none_are_no_state(tmp_path: Path, about: object) -> None:
     save_state(tmp_path / NAME, dataclasses.replace(state(), best={}))
-    stored = read_tensor_file(tmp_path / NAME, "relatum-checkpoint", 4)
+    stored = read_tensors(tmp_path / NAME, "relatum-checkpoint", 4)
     assert stored is not None
-    write_tensor_file(tmp_path / NAME, stored.body, "relatum-checkpoint", 4, about)
+    write_tensors(tmp_path / NAME, stored.arrays, "relatum-checkpoint", 4, about)
     assert load_state(tmp_path / NAME) is None
 
 

@@ -12,8 +12,7 @@ from relatum.data.schema import RelationSchema, Schema
 from relatum.datasets.text_format import TupleReader, read_roles
 from relatum.datasets.text_lines import Layout
 from relatum.errors import DataError, RelatumError
-from relatum.statements.forms import FORMS, form_of_line
-from relatum.statements.json_forms import write_wikipeople
+from relatum.statements.forms import FORMS, form_of_line, write_wikipeople
 from relatum.statements.statement import Statement, fact_of, roles_of, statement_of
 from relatum.tables.text_files import JsonFactsSource
 from torture.fuzz.mutations import BYTES

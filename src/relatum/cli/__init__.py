@@ -14,23 +14,19 @@ from typer.exceptions import TyperException
 from relatum.cli import ask, data, lookup, query
 from relatum.cli.clean import clean
 from relatum.cli.demo import demo
-from relatum.cli.doubt import doubt
-from relatum.cli.explain import explain
+from relatum.cli.evaluate import evaluate
+from relatum.cli.explain import doubt, explain
 from relatum.cli.fill import fill
 from relatum.cli.imports import import_tables
-from relatum.cli.interrupts import interrupts_kept
 from relatum.cli.paper import figures, tables
 from relatum.cli.predict import embeddings, predict
-from relatum.cli.queries import queries
 from relatum.cli.rules import rules
 from relatum.cli.run import run
 from relatum.cli.serve import mcp, report, serve
-from relatum.cli.sql import sql
-from relatum.cli.streams import prepare_streams, tell, write_out
-from relatum.cli.synth import synth
-from relatum.cli.train import join, train
+from relatum.cli.streams import interrupts_kept, prepare_streams, tell, write_out
+from relatum.cli.synth import queries, synth
+from relatum.cli.train import join, train, update
 from relatum.cli.tune import tune
-from relatum.cli.update import update
 from relatum.errors import RelatumError, RelatumWarning, shortage
 from relatum.formatting import visible
 from relatum.version import __version__
@@ -55,7 +51,7 @@ for verb in (
     lookup.schema,
     lookup.find,
     lookup.similar,
-    ask.evaluate,
+    evaluate,
     ask.complete,
     ask.score,
     explain,
@@ -65,7 +61,7 @@ for verb in (
     embeddings,
     query.query,
     query.define,
-    sql,
+    query.sql,
     rules,
     synth,
     queries,

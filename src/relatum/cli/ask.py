@@ -1,129 +1,27 @@
-"""`relatum evaluate`, `complete` and `score`: asking a trained run."""
+"""`relatum complete` and `score`: the answers to a question, or to each of many, and the scores of facts."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from relatum.cli.bulk import show_each, write_each
-from relatum.cli.columns import show_both_splits, show_columns
 from relatum.cli.explain import reasons_of, say_reason, where
 from relatum.cli.options import Append, EscapeFormulas, FullNames, Json, Replace, RunFolder, To
-from relatum.cli.output import print_json, print_table, say, say_promise
-from relatum.cli.queries import show_query_quality
+from relatum.cli.output import json_text, print_json, print_table, say, say_promise
 from relatum.errors import SettingError
-from relatum.formatting import number, percent
-from relatum.workers import is_worker
+from relatum.formatting import count, percent
 
 if TYPE_CHECKING:
     from relatum.api import Run
-    from relatum.inference.calibration import Reliability
-    from relatum.inference.ranking import Metrics
     from relatum.runs.answers import Answer, Question
+    from relatum.runs.each_question import Combinations, EachQuestion
 
 _OF_A_SET = 100  # answers of a set that are shown
-_SPARE = ("pessimistic MRR", "mean rank", "Hit@3", "questions", "Hit@1")  # the first to go where there is no room
-
-
-def evaluate(
-    run: RunFolder,
-    split: Annotated[str, typer.Option(help="Which facts to rank: train, valid or test.")] = "test",
-    by: Annotated[
-        str,
-        typer.Option(help="Break down by arity, position, relation, seen, size, operation or depth; column: of tables."),
-    ] = "arity",
-    raw: Annotated[bool, typer.Option("--raw", help="Count known answers as competitors.")] = False,
-    both_splits: Annotated[
-        bool,
-        typer.Option(
-            "--both-splits",
-            help="After import --time: train a second model on a random split of the same facts, and show both.",
-        ),
-    ] = False,
-    queries: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Answer the queries that `relatum queries` wrote, shape by shape.")
-    ] = None,
-    predicted_alone: Annotated[
-        bool,
-        typer.Option("--predicted-alone", help="With --queries: known facts count nothing, as full-hard answers need it."),
-    ] = False,
-    json: Json = False,
-) -> None:
-    """Rank held-out facts among all entities: MRR and Hit@k, filtered by all known facts, with ties at their mean rank."""
-    from relatum.api import Run
-    from relatum.datasets.registry import PARTS
-    from relatum.errors import UnknownNameError
-    from relatum.inference.evaluation import DERIVATION_KEYS, KEYS, SIZE
-
-    if split not in PARTS:
-        raise UnknownNameError("split", split, PARTS)
-    keys = [key for key in by.split(",") if key]
-    for key in keys:
-        if key not in (known := (*KEYS, SIZE, *DERIVATION_KEYS, "column")):
-            raise UnknownNameError("breakdown", key, known)
-    if "column" in keys and len(keys) > 1:
-        raise SettingError(
-            "contradictory-options", "judges cells, not ranks", place="--by column", remedy="ask for it alone"
-        )
-    ranks = queries is None and not both_splits and keys != ["column"]
-    if is_worker() and not _ranks_as_worker(run, split, raw=raw, ranks=ranks):
-        return
-    loaded = Run.load(run)
-    if predicted_alone and queries is None:
-        raise SettingError(
-            "contradictory-options", "is about queries", place="--predicted-alone", remedy="name them with --queries DIR"
-        )
-    if queries is not None:
-        show_query_quality(loaded, queries, predicted_alone=predicted_alone, json=json)
-        return
-    if both_splits:
-        if split != "test" or raw or by != "arity":
-            raise SettingError("contradictory-options", "--both-splits cannot be combined with --split, --by or --raw")
-        show_both_splits(loaded, json=json)
-        return
-    if keys == ["column"]:
-        show_columns(loaded, split, json=json)
-        return
-    tested = loaded.evaluate(split, raw=raw)
-    parts = {key: tested.by(key) for key in keys}
-    whole, (low, high) = tested.metrics, tested.interval
-    macro = {key: tested.macro_mrr(key) for key in ("arity", "relation")}
-    reliability = loaded.reliability(split)
-    if json:
-        by_part = {key: {one.part: one.metrics.to_json() for one in found} for key, found in parts.items()}
-        plain = {**tested.to_dict(), "mrr_macro": macro, "by": by_part}
-        print_json({**plain, "calibration": None if reliability is None else reliability.to_json()})
-        return
-    heads = ("", "questions", "MRR", "Hit@1", "Hit@3", "Hit@10", "mean rank", "pessimistic MRR")
-    for key, found in parts.items():
-        rows = [_row(one.part, one.metrics) for one in found]
-        print_table(f"by {key}", heads, rows, heads[1:], drop=_SPARE)
-    print_table(f"{split}, {'raw' if raw else 'filtered'}", heads, [_row("all", whole)], heads[1:], drop=_SPARE)
-    say(f"MRR {whole.mrr:.4f}, 95 % interval {low:.4f} to {high:.4f} by resampling facts")
-    if tested.embedding is not None and tested.evidence is not None:
-        alone = tested.embedding.metrics.mrr, tested.evidence.metrics.mrr
-        say(f"by embedding and evidence together; by the embedding alone {alone[0]:.4f}, by evidence alone {alone[1]:.4f}")
-    say(f"mean over arities {macro['arity']:.4f}, over relations {macro['relation']:.4f}")
-    if reliability is not None:
-        _show(reliability)
-
-
-def _ranks_as_worker(run: Path, split: str, *, raw: bool, ranks: bool) -> bool:
-    """Join the group of workers, and return whether this is the first one, which goes on; others rank their entities."""
-    from relatum.api import Run
-    from relatum.progress import silence
-    from relatum.workers.group import start_group
-
-    group = start_group()
-    if group is None or group.is_first:
-        return True
-    if ranks:
-        with silence():
-            Run.load(run).evaluate(split, raw=raw)
-    return False
+_ASKED = 20  # of --for-each, whose answers are shown
 
 
 def complete(
@@ -141,8 +39,7 @@ def complete(
     coverage: Annotated[
         float | None,
         typer.Option(
-            metavar="SHARE",
-            help="Show the smallest set of new answers that holds the missing one so often, such as 0.9.",
+            metavar="SHARE", help="Show the smallest set of new answers that holds the missing one so often, such as 0.9."
         ),
     ] = None,
     why: Annotated[bool, typer.Option("--why", help="Show what speaks for each new answer.")] = False,
@@ -183,12 +80,12 @@ def complete(
                 "--for-each QUESTIONS cannot be combined with a question, --beam, --coverage or --why",
             )
         if to is None:
-            show_each(Run.load(run), for_each, k=k, new=new, every=every, json=json)
+            _show_each(Run.load(run), for_each, k=k, new=new, every=every, json=json)
             return
         wanted: dict[str, Any] = {"k": k, "new_only": new, "all_entities": every}
         how = {"table": table, "append": append, "replace": replace, "full_names": full_names}
         how["escape_formulas"] = escape_formulas
-        write_each(Run.load(run), for_each, to, {**wanted, **how}, json=json)
+        _write_each(Run.load(run), for_each, to, {**wanted, **how}, json=json)
         return
     if to is not None or every:
         raise SettingError("option-needs-option", "--all and --to need --for-each QUESTIONS")
@@ -230,8 +127,6 @@ def score(
     json: Json = False,
 ) -> None:
     """Show how likely facts are: their probability, and the share of their one-cell variations that score lower."""
-    from dataclasses import asdict
-
     from relatum.api import Run
 
     loaded = Run.load(run)
@@ -240,13 +135,7 @@ def score(
         print_json({"scores": [{"fact": fact, **asdict(one)} for fact, one in zip(facts, found, strict=True)]})
         return
     rows = [
-        (
-            fact,
-            f"{one.score:.3f}",
-            percent(one.probability),
-            f"{one.percentile:.2f} %",
-            where(one.source),
-        )
+        (fact, f"{one.score:.3f}", percent(one.probability), f"{one.percentile:.2f} %", where(one.source))
         for fact, one in zip(facts, found, strict=True)
     ]
     heads = ("fact", "score", "probability", "beats", "")
@@ -274,20 +163,57 @@ def _plain(run: Run, answer: Answer) -> dict[str, Any]:
     }
 
 
-def _show(reliability: Reliability) -> None:
-    """Print how well probabilities match what is observed, with a bar for each range of them."""
+def _write_each(run: Run, questions: str, to: str, wanted: dict[str, Any], *, json: bool) -> None:
+    """Write the answers to each question as `Run.complete_each` does with what is wanted, and say how many there are."""
+    written = run.complete_each(questions, to=to, **wanted)
+    if json:
+        tables = [{"relation": written.relation, "table": written.table, "rows": written.rows}]
+        print_json({"to": written.to, "questions": written.questions, "tables": tables})
+        return
+    path = f"{written.to}, table {written.table}" if written.is_database else written.to
+    answers, many = count(written.rows, "answer"), count(written.questions, "question")
+    say(f"wrote {answers} to {many} about {written.relation} to {path}")
+
+
+def _show_each(run: Run, questions: str, *, k: int, new: bool, every: bool, json: bool) -> None:
+    """Print the answers to the first questions as a table, or those to all of them as one JSON object."""
+    from relatum.runs.each_question import combinations_of, each_question
+
+    question = each_question(run, questions)
+    combinations = combinations_of(run, question, all_entities=every)
+    if json:
+        _print_each(run, question, combinations, k, new)
+        return
+    from relatum.runs.answers import field_names
+    from relatum.runs.bulk_completion import answer_blocks, columns_of, suggestions_of
+
+    found = answer_blocks(run, question, combinations, k, new_only=new, most=_ASKED)
     rows = [
-        (percent(predicted), percent(observed), percent(fraction), "\u2588" * round(20 * observed))
-        for predicted, observed, fraction in reliability.curve
+        (
+            *run.shown(question.relation.name, one.entities, columns_of(question)),
+            str(one.rank),
+            f"{one.score:.3f}",
+            percent(one.probability),
+            *([] if new else ["new" if one.source is None else f"in {one.source}"]),
+        )
+        for block in found
+        for one in suggestions_of(run, question, block)
     ]
-    heads = ("predicted", "observed", "fraction", "")
-    print_table(
-        "calibration: how likely the best new answer is, and how often it is one of these facts", heads, rows, heads[:3]
-    )
-    say(f"Brier score {reliability.brier:.4f}, expected calibration error {reliability.error:.4f}")
+    heads = [*field_names(question.relation, columns_of(question)), "rank", "score", "probability", *([] if new else [""])]
+    print_table(f"{questions}{', new' if new else ''}", heads, rows, ("rank", "score", "probability"), drop=("score",))
+    if len(combinations) > _ASKED:
+        say(f"{_ASKED} of {count(len(combinations), 'question')} are shown; write the answers to all with --to FILE_OR_URL")
 
 
-def _row(name: str, metrics: Metrics) -> tuple[str, ...]:
-    hits = (f"{share:.4f}" for share in metrics.hits.values())
-    ranks = (f"{metrics.mean_rank:.1f}", f"{metrics.mrr_pessimistic:.4f}")
-    return (name, number(metrics.questions), f"{metrics.mrr:.4f}", *hits, *ranks)
+def _print_each(run: Run, question: EachQuestion, combinations: Combinations, k: int, new: bool) -> None:
+    """Print one JSON object, piece by piece: there may be more answers than memory holds."""
+    from relatum.runs.bulk_completion import answer_blocks, suggestions_of
+
+    blocks = answer_blocks(run, question, combinations, k, new_only=new)
+    sys.stdout.write(f'{{"question": {json_text(question.text)}, "answers": [')
+    comma = ""
+    for block in blocks:
+        for one in suggestions_of(run, question, block):
+            sys.stdout.write(comma + json_text(one.to_dict()))
+            comma = ", "
+    sys.stdout.write("]}\n")

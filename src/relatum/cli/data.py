@@ -42,8 +42,7 @@ class Reading:
     blank_lines: Annotated[bool, typer.Option("--blank-lines", help="Ignore blank lines.")] = False
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Skip lines that are not facts, and list them.")] = False
     statements: Annotated[
-        str | None,
-        typer.Option("--from", metavar="FORM", help="The files hold statements: wikipeople, wd50k or wikidata."),
+        str | None, typer.Option("--from", metavar="FORM", help="The files hold statements: wikipeople, wd50k or wikidata.")
     ] = None
     min_count: Annotated[
         int,
@@ -104,12 +103,9 @@ def info(source: Data, reading: Reading, json: Json = False) -> None:
         found = {"checksums": dict(split.checksums), **_statement_facts(split), **_registered(split.source)}
         print_json({**description.to_json(), **found})
         return
-    print_table(
-        f"{split.source}: {number(description.entities)} entities, {number(description.relations)} relations",
-        ("arity", "relations", "train", "valid", "test", "all"),
-        _arity_rows(split),
-        ("arity", "relations", "train", "valid", "test", "all"),
-    )
+    title = f"{split.source}: {number(description.entities)} entities, {number(description.relations)} relations"
+    heads = ("arity", "relations", "train", "valid", "test", "all")
+    print_table(title, heads, _arity_rows(split), heads)
     rare = f"{number(description.rare_relations)} of {number(description.relations)}"
     say(f"rare relations, with fewer than {RARE} training facts: {rare}")
     if properties := _main_properties(split.schema):
@@ -132,22 +128,15 @@ def check(source: Data, reading: Reading, json: Json = False) -> None:
     if json:
         print_json({"origin": split.source, **quality.to_json()})
         return
-    print_table(
-        f"Data quality of {split.source}",
-        ("finding", "where", "count", "share"),
-        _quality_rows(split, quality),
-        ("count", "share"),
-    )
+    heads = ("finding", "where", "count", "share")
+    print_table(f"Data quality of {split.source}", heads, _quality_rows(split, quality), heads[2:])
     close = sum(count for count, _ in quality.close.values())
     rows = [
         (str(arity), number(count), number(total), share(count, total)) for arity, (count, total) in quality.close.items()
     ]
-    print_table(
-        "Test facts that differ from one of train or valid in a single position",
-        ("arity", "close", "test", "share"),
-        [*rows, ("all", number(close), number(len(split.test)), share(close, len(split.test)))],
-        ("arity", "close", "test", "share"),
-    )
+    rows.append(("all", number(close), number(len(split.test)), share(close, len(split.test))))
+    heads = ("arity", "close", "test", "share")
+    print_table("Test facts that differ from one of train or valid in a single position", heads, rows, heads)
     _print_leakage(quality.leakage)
     _print_skipped(quality.skipped)
 
@@ -262,32 +251,25 @@ def _arity_rows(split: Split) -> list[list[str]]:
 
 def _quality_rows(split: Split, quality: DataQuality) -> Iterator[tuple[str, str, str, str]]:
     sizes = {part: len(graph) for part, graph in split.parts.items()}
-    for part, count in quality.duplicates.items():
-        yield "repeated facts", part, number(count), share(count, sizes[part])
-    for pair, count in quality.overlap.items():
-        yield "facts in both", pair, number(count), share(count, sizes[pair.split("/")[1]])
-    for part, count in quality.unseen_entities.items():
-        yield "entities not in train", part, number(count), share(count, len(split.entities))
-    for part, count in quality.unseen_relations.items():
-        yield "relations not in train", part, number(count), share(count, len(split.schema))
-    for part, count in quality.unseen_facts.items():
-        yield "facts with a name not in train", part, number(count), share(count, sizes[part])
-    yield "entities that occur once", "train", number(quality.degree_one), share(quality.degree_one, len(split.entities))
+    entities, relations = dict.fromkeys(sizes, len(split.entities)), dict.fromkeys(sizes, len(split.schema))
+    for finding, counts, wholes in (
+        ("repeated facts", quality.duplicates, sizes),
+        ("facts in both", quality.overlap, sizes),
+        ("entities not in train", quality.unseen_entities, entities),
+        ("relations not in train", quality.unseen_relations, relations),
+        ("facts with a name not in train", quality.unseen_facts, sizes),
+        ("entities that occur once", {"train": quality.degree_one}, entities),
+    ):
+        for part, count in counts.items():
+            yield finding, part, number(count), share(count, wholes[part.split("/")[-1]])
 
 
 def _print_leakage(found: Leakage) -> None:
     title = "Test facts that follow from training facts by permuting or dropping columns"
     title += f": {number(found.facts)} of {number(found.test)}, {share(found.facts, found.test)}"
     rows = [
-        (
-            leak.relation.name,
-            leak.body,
-            number(leak.found),
-            number(leak.test),
-            share(leak.found, leak.test),
-            percent(leak.expected),
-        )
-        for leak in found.leaks[:_LEAKS]
+        (one.relation.name, one.body, *map(number, (one.found, one.test)), share(one.found, one.test), percent(one.expected))
+        for one in found.leaks[:_LEAKS]
     ]
     numbers = ("found", "test", "share", "by chance")
     print_table(title, ("relation", "follows from", *numbers), rows, numbers, drop=("test", "found"))

@@ -36,8 +36,7 @@ def fill(
         ),
     ] = None,
     to: Annotated[
-        str | None,
-        typer.Option(metavar="FILE_OR_URL", help="Write what was found to a file or a table of a database."),
+        str | None, typer.Option(metavar="FILE_OR_URL", help="Write what was found to a file or a table of a database.")
     ] = None,
     copy: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a copy of the --from database with the cells filled.")
@@ -173,10 +172,6 @@ def _shown(database: str) -> str:
 
 
 def _look_back(undo: str | None, log: str | None, batch: int | None, *, json: bool) -> None:
-    if undo is None and log is None:
-        raise SettingError(
-            "option-needs-option", "--batch says which --apply is undone", remedy="give --undo DATABASE as well"
-        )
     if undo is not None and log is not None:
         raise SettingError("contradictory-options", "--undo and --log: choose one of them")
     for option, database in (("--undo", undo), ("--log", log)):
@@ -184,9 +179,11 @@ def _look_back(undo: str | None, log: str | None, batch: int | None, *, json: bo
             raise DataError("option-needs-option", f"{option} needs the database")
     if undo is not None:
         _undo(undo, batch, json=json)
-    elif batch is not None:
-        raise SettingError("option-needs-option", "--log lists all of them; --batch goes with --undo")
-    elif log is not None:
+    elif batch is not None or log is None:
+        raise SettingError(
+            "option-needs-option", "--batch says which --apply is undone", remedy="give --undo DATABASE as well"
+        )
+    else:
         _list(log, json=json)
 
 

@@ -164,28 +164,15 @@ def _print_tables(imported: Imported, out: Path) -> None:
     say(f"wrote {out}: {names}; {sizes}")
     counts = ("rows", "gaps", "repeated", "facts")
     rows = [
-        (
-            each.table,
-            each.shape or "-",
-            _count(each.rows),
-            *map(number, (each.gaps, each.repeated, each.facts)),
-            each.note,
-        )
+        (each.table, each.shape or "-", _count(each.rows), *map(number, (each.gaps, each.repeated, each.facts)), each.note)
         for each in imported.tables
     ]
     print_table("Tables", ("table", "shape", *counts, "why"), rows, counts, drop=("repeated", "gaps"))
     heads = ("table", "column", "type", "becomes", "entity type", "relation", "NULL", "distinct", "why")
     cells = [
         (
-            each.table,
-            each.column,
-            each.type,
-            each.outcome,
-            each.kind or "-",
-            each.relation or "-",
-            _count(each.nulls),
-            _count(each.distinct),
-            each.why,
+            *(each.table, each.column, each.type, each.outcome, each.kind or "-", each.relation or "-"),
+            *(_count(each.nulls), _count(each.distinct), each.why),
         )
         for each in imported.columns
     ]

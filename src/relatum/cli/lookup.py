@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from relatum.cli.options import Json, RunFolder, RunOrData
+from relatum.cli.options import Json, RunFolder, RunOrData, is_run
 from relatum.cli.output import print_json, print_table, say
 from relatum.formatting import number
 
@@ -24,7 +23,7 @@ def schema(source: RunOrData, json: Json = False) -> None:
     from relatum.runs.lookup import describe_relations
 
     found = describe_relations(_opened(source))
-    target = source if _is_run(source) else "RUN"
+    target = source if is_run(source) else "RUN"
     commands = [None if one.question is None else _command("complete", target, one.question) for one in found]
     if json:
         relations = [{**one.to_dict(), "command": command} for one, command in zip(found, commands, strict=True)]
@@ -98,18 +97,12 @@ def similar(
     print_table(f"most similar to {entity}", heads, rows, ("similarity",), drop=("entity type",))
 
 
-def _is_run(source: str) -> bool:
-    from relatum.runs.directory import SPEC
-
-    return (Path(source) / SPEC).exists()
-
-
 def _opened(source: str) -> Split | Run:
     """Return the run in a directory, or else the dataset of that name or path."""
     from relatum.api import Run
     from relatum.datasets.load import load
 
-    return Run.load(source) if _is_run(source) else load(source)
+    return Run.load(source) if is_run(source) else load(source)
 
 
 def _command(verb: str, *arguments: str) -> str:

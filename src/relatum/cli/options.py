@@ -52,3 +52,13 @@ Changes = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Change a setting, such as training.epochs=20; can be repeated."),
 ]
+Relations = Annotated[
+    list[str] | None, typer.Option(help="Only facts of this relation; can be repeated. By default all relations.")
+]
+
+
+def is_run(source: str) -> bool:
+    """Return whether a run is meant, and not a dataset."""
+    from relatum.runs.directory import SPEC
+
+    return (Path(source) / SPEC).exists()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -63,10 +62,7 @@ def print_table(
     out, right = console(), set(numbers)
     cells = [[_shown(cell) for cell in row] for row in rows]
     heads = [_shown(head) for head in heads]
-    columns = [
-        _Column(position, head, [row[position] for row in cells], number=head in right)
-        for position, head in enumerate(heads)
-    ]
+    columns = [_Column(head, [row[position] for row in cells], number=head in right) for position, head in enumerate(heads)]
     notes = None
     if sum(column.width for column in columns) > _inner(columns, out.width):
         notes = next((column for column in columns if column.head == below), None)
@@ -74,16 +70,16 @@ def print_table(
     table, heights = Table(box=box.SIMPLE_HEAD), []
     for column in kept:
         table.add_column(Text(column.head), justify="right" if column.number else "left", width=column.width)
-    for row in cells:
+    for number in range(len(cells)):
         # As Text: a name such as [red] is not a command to the console.
-        fitted = [column.fitted(row[column.position]) for column in kept]
+        fitted = [column.fitted(column.cells[number], out) for column in kept]
         table.add_row(*map(Text, fitted))
         heights.append(1 + max(cell.count("\n") for cell in fitted))
     out.print(Text(_shortened(_shown(title), _LINES * out.width), style="bold"), soft_wrap=True)
     if notes is None:
         out.print(table)
     else:
-        _print_with_notes(out, table, heights, [row[notes.position] for row in cells])
+        _print_with_notes(out, table, heights, notes.cells)
     if dropped := [column.head for column in columns if column not in kept and column is not notes and column.head]:
         out.print(Text(f"not shown, for lack of room: {', '.join(dropped)}"), soft_wrap=True)
 
@@ -111,29 +107,24 @@ def _shows_all() -> bool:
 
 def _print_with_notes(out: Console, table: Table, heights: list[int], notes: list[str]) -> None:
     """Print a table with a note below each of its rows, which take so many lines."""
-    from rich.cells import cell_len
-
     with out.capture() as captured:
         out.print(table)
     lines = captured.get().splitlines()
     start = len(lines) - 1 - sum(heights)  # of the rows; there is an empty line below them
     parts, room = lines[:start], max(out.width - len(_INDENT), 1)
     for height, note in zip(heights, notes, strict=True):
-        fitted = _shortened(note, _LINES * room)
-        plain = cell_len(fitted) == len(fitted)  # no wide characters, whose lines would be too long
-        wrapped = textwrap.wrap(fitted, room, break_on_hyphens=False) if plain else [_shortened(note, room)]
-        parts += [*lines[start : start + height], *(_INDENT + line for line in wrapped)]
+        parts += [*lines[start : start + height], *(_INDENT + line for line in _wrapped(note, room, out))]
         start += height
     out.file.write("\n".join([*parts, *lines[start:]]) + "\n")
 
 
 class _Column:
-    """A column and the width that it is given: at first what it would like to have."""
+    """A column, the width that it is given, at first what it would like to have, and how far that can be taken back."""
 
-    def __init__(self, position: int, head: str, cells: list[str], *, number: bool) -> None:
+    def __init__(self, head: str, cells: list[str], *, number: bool) -> None:
         from rich.cells import cell_len
 
-        self.position, self.head, self.number = position, head, number
+        self.head, self.cells, self.number = head, cells, number
         widest = max(map(cell_len, cells), default=0)
         word = max(map(cell_len, head.split()), default=0)  # a head wraps at words
         self.width = max(widest, cell_len(head), 1)
@@ -141,20 +132,12 @@ class _Column:
         self.comfort = self.least if number else min(self.width, max(_COMFORT, word))
         longest = max((cell_len(part) for cell in cells for part in cell.split(" ")), default=0)
         # A word is cut only where wrapping does not give enough room, or if it is very long.
-        self.whole = max(longest, word, self.least) if longest <= _WORD else self.comfort
-        self.roomy = max(self.comfort, self.whole)
+        whole = max(longest, word, self.least) if longest <= _WORD else self.comfort
+        self.limits = max(self.comfort, whole), whole, self.comfort, self.least
 
-    def fitted(self, cell: str) -> str:
-        """Return a cell in lines of the column's width: wrapped at words, and cut where a word or the whole is too long."""
-        from rich.cells import cell_len
-
-        if self.number or cell_len(cell) <= self.width:
-            return cell
-        words = " ".join(_shortened(word, self.width) for word in _shortened(cell, _LINES * self.width).split(" "))
-        lines = textwrap.wrap(words, self.width, break_long_words=False, break_on_hyphens=False)
-        if max(map(cell_len, lines)) > self.width or len(lines) > _LINES:  # wide characters, or many breaks
-            return _shortened(cell, self.width)
-        return "\n".join(lines)
+    def fitted(self, cell: str, out: Console) -> str:
+        """Return a cell in lines of the column's width."""
+        return cell if self.number else "\n".join(_wrapped(cell, self.width, out))
 
 
 def _fit(columns: list[_Column], drop: list[str], room: int) -> list[_Column]:
@@ -167,25 +150,31 @@ def _fit(columns: list[_Column], drop: list[str], room: int) -> list[_Column]:
         kept.remove(victim)
     while len(kept) > 1 and sum(column.least for column in kept) > _inner(kept, room):
         kept.pop()  # nothing else is left to give
-    for limit in ("roomy", "whole", "comfort", "least"):
-        _narrow(kept, _inner(kept, room), limit)
+    for column in kept:
+        column.width = max(column.least, min(column.width, room))
+    for level in range(4):
+        while sum(column.width for column in kept) > _inner(kept, room):
+            if not (loose := [one for one in kept if one.width > one.limits[level]]):
+                break
+            max(loose, key=lambda one: one.width).width -= 1
     return kept
-
-
-def _narrow(columns: list[_Column], room: int, limit: str) -> None:
-    """Take width from the widest columns, one character after the other, down to the limit of each."""
-    excess = sum(column.width for column in columns) - room
-    while excess > 0 and (loose := [one for one in columns if one.width > getattr(one, limit)]):
-        widest = max(loose, key=lambda one: one.width)
-        second = max((one.width for one in loose if one is not widest), default=0)
-        step = min(excess, widest.width - max(getattr(widest, limit), min(second, widest.width - 1)))
-        widest.width -= step
-        excess -= step
 
 
 def _inner(columns: list[_Column], room: int) -> int:
     """Return how many characters are left for the cells: each has a space on both sides, and a line a rim."""
     return room - 3 * len(columns) - 1
+
+
+def _wrapped(text: str, width: int, out: Console) -> list[str]:
+    """Return a text in lines of a width: wrapped at words, and cut where a word or the whole is too long."""
+    from rich.cells import cell_len
+    from rich.text import Text
+
+    if cell_len(text) <= width:
+        return [text]
+    words = " ".join(_shortened(word, width) for word in _shortened(text, _LINES * width).split(" "))
+    lines = [line.plain.rstrip() for line in Text(words).wrap(out, width)]
+    return lines if len(lines) <= _LINES else [_shortened(text, width)]
 
 
 def _shortened(text: str, width: int) -> str:

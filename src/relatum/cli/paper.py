@@ -85,11 +85,7 @@ def read(results: list[Path] | None) -> Collected:
     return collected
 
 
-def figures(
-    results: Results = None,
-    out: FolderOut = Path("figures"),
-    json: Json = False,
-) -> None:
+def figures(results: Results = None, out: FolderOut = Path("figures"), json: Json = False) -> None:
     """Draw MRR by window size, learning curves, MRR by arity and relation size, and time to quality, for each dataset."""
     from relatum.errors import DataError
     from relatum.paper.figures import make_figures

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from relatum.cli.options import Append, EscapeFormulas, FullNames, Json, Replace, RunFolder, To
+from relatum.cli.options import Append, EscapeFormulas, FullNames, Json, Relations, Replace, RunFolder, To
 from relatum.cli.output import print_json, print_table, say
 from relatum.errors import SettingError
 from relatum.formatting import count, percent
@@ -23,9 +23,7 @@ _SHOWN, _WRITTEN = 20, 1000  # facts of a relation, by default
 
 def predict(
     run: RunFolder,
-    relation: Annotated[
-        list[str] | None, typer.Option(help="Only facts of this relation; can be repeated. By default all relations.")
-    ] = None,
+    relation: Relations = None,
     top: Annotated[
         int | None, typer.Option(min=1, help=f"How many facts of a relation: {_SHOWN}, or {_WRITTEN} with --to.")
     ] = None,

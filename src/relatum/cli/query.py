@@ -1,8 +1,10 @@
-"""`relatum query` and `define`: relational algebra over a trained run, and the rows that answer it."""
+"""`relatum query`, `define` and `sql`: relational algebra and SQL over a trained run, and the rows that answer them."""
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,6 +17,8 @@ from relatum.formatting import count, percent
 if TYPE_CHECKING:
     from relatum.reasoning.query import QueryResult
     from relatum.runs.query_rows import QueryRows
+
+_MOST = 1 << 20  # bytes that are read of a file or of standard input
 
 
 class Mode(StrEnum):
@@ -61,7 +65,7 @@ def query(
         if mode is Mode.closed:
             raise SettingError("no-closed-form", "--mode closed: joins have no closed form", remedy="leave it out")
         rows = loaded.joined(parsed, k, new_only=new, seconds=seconds or None, coverage=coverage)
-        show_rows(rows, seconds, why=explain, json=json)
+        _show_rows(rows, seconds, why=explain, json=json)
         return
     found = loaded.query(text, k, mode.value, new_only=new, seconds=seconds or None)
     reasons = [loaded.explain(found.query, answer) for answer in found.answers] if explain else []
@@ -92,6 +96,59 @@ def define(
     say(f"{loaded.schema[name]} is now {definition_text(loaded.definitions, name, roles=True)}")
 
 
+def sql(
+    run: RunFolder,
+    text: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="QUERY", help="Such as \"SELECT seller FROM sold WHERE item = 'coffee'\"; - reads standard input."
+        ),
+    ] = None,
+    file: Annotated[Path | None, typer.Option(help="Read the query from a file.")] = None,
+    why: Annotated[bool, typer.Option("--why", help="Show the facts that each row rests on.")] = False,
+    minimum: Annotated[
+        bool, typer.Option("--minimum", help="A row is as likely as its least likely fact, not as the product of all.")
+    ] = False,
+    seconds: Annotated[
+        float, typer.Option(min=0, help="Stop after this many seconds with the best rows found so far; 0 is no limit.")
+    ] = 5.0,
+    coverage: Coverage = None,
+    json: Json = False,
+) -> None:
+    """Answer a query of SQL over what is known and what is missing: every row is known, or predicted with a probability."""
+    query = _text(text, file)
+    from relatum.api import Run
+    from relatum.runs.query_rows import QueryRows
+
+    loaded = Run.load(run)
+    found = loaded.sql(query, conjunction="minimum" if minimum else "product", seconds=seconds or None, coverage=coverage)
+    if not isinstance(found, QueryRows):
+        if json:
+            print_json({"view": found.name, "columns": list(found.columns), "relation": found.is_relation})
+            return
+        where = "in SQL, complete, score and query" if found.is_relation else "in SQL"
+        say(f"{found.name}({', '.join(found.columns)}) is now a view, to be used {where}")
+        return
+    _show_rows(found, seconds, why=why or bool(found.plan), json=json)
+
+
+def _text(text: str | None, file: Path | None) -> str:
+    """Return the text of the query: given, in a file, or on standard input."""
+    if (text is None) == (file is None):
+        raise SettingError("nothing-asked", "give one query: as an argument, - for standard input, or --file FILE")
+    if file is not None:
+        with file.open("rb") as stream:
+            content = stream.read(_MOST)
+    elif text == "-":
+        content = sys.stdin.buffer.read(_MOST)
+    else:
+        return text or ""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise SettingError("not-utf8", "the query is not UTF-8", place=file or "standard input") from None
+
+
 def _show(text: str, found: QueryResult, seconds: float) -> None:
     roles, open_ = found.query.expression.roles, found.query.open
     heads = [roles[position] if roles else f"column {position}" for position in open_]
@@ -120,7 +177,7 @@ def _show(text: str, found: QueryResult, seconds: float) -> None:
         say("there may be more answers: the search was stopped early")
 
 
-def show_rows(found: QueryRows, seconds: float, *, why: bool, json: bool) -> None:
+def _show_rows(found: QueryRows, seconds: float, *, why: bool, json: bool) -> None:
     """Print rows, best first, with the facts that each rests on where that is wanted."""
     if json:
         print_json(found.to_json())

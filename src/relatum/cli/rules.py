@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from relatum.cli.options import Json, RunOrData
+from relatum.cli.options import Json, RunOrData, is_run
 from relatum.cli.output import print_json, print_table, say
 from relatum.errors import SettingError
 from relatum.formatting import count, percent
@@ -15,7 +16,7 @@ from relatum.progress import progress
 
 if TYPE_CHECKING:
     from relatum.data.hypergraph import Hypergraph
-    from relatum.data.row_store import RowStore
+    from relatum.data.row_store import TableSchema
     from relatum.reasoning.reasoner import Reasoner
     from relatum.reasoning.rule_evidence import ModelEvidence
     from relatum.rules import ObservedShare, Rule
@@ -64,7 +65,9 @@ def rules(
         ]
         by = ["tuples", "model"] if reasoner is not None else ["tuples"]
         given = {"observed": share, "estimate": estimate and estimate.to_dict(), "evidence": by}
-        print_json({**given, "rules": listed, "tables": _tables(source)})
+        names = ("name", "keys", "references", "dependencies")
+        tables = [{name: plain[name] for name in names} for plain in (one.to_json() for one in _tables(source))]
+        print_json({**given, "rules": listed, "tables": tables})
         return
     _show(found, evidence, model=reasoner is not None)
     for rule, tuples in zip(found, shown, strict=False):
@@ -72,7 +75,7 @@ def rules(
         for title, rows in (("both", tuples.both), ("body only", tuples.only_body), ("head only", tuples.only_head)):
             for row in rows:
                 say(f"  {title:9}  {', '.join(row)}")
-    for line in _of_tables(source):
+    for line in _of_tables(_tables(source)):
         say(line)
     evidence_of = "tuples and the model's calibrated scores" if reasoner is not None else "tuples alone"
     say(f"{count(len(found), 'rule')}, from {evidence_of}; {_known(observed, estimate)}")
@@ -80,33 +83,25 @@ def rules(
         say(f"drawn to {draw}")
 
 
-def _of_tables(source: str) -> list[str]:
-    """Return keys, foreign keys and dependencies of imported tables, a line each."""
-    found = []
-    rows = _rows(source)
-    for schema in rows.schemas if rows is not None else ():
+def _of_tables(schemas: Iterable[TableSchema]) -> Iterator[str]:
+    """Yield keys, foreign keys and dependencies of imported tables, a line each."""
+    for schema in schemas:
         for number, key in enumerate(schema.keys):
-            found.append(f"{schema.name}: {', '.join(key)} is {'the' if not number else 'another'} key")
+            yield f"{schema.name}: {', '.join(key)} is {'the' if not number else 'another'} key"
         for one in schema.references:
             targets = ", ".join(f"{one.table}.{target}" for target in one.targets)
-            found.append(f"{schema.name}: {', '.join(one.columns)} refers to {targets}")
+            yield f"{schema.name}: {', '.join(one.columns)} refers to {targets}"
         for other in schema.dependencies:
             sure = "always" if other.share == 1.0 else f"in {percent(other.share)} of {count(other.rows, 'row')}"
-            found.append(f"{schema.name}: {', '.join(other.columns)} determines {other.determines}, {sure}")
-    return found
+            yield f"{schema.name}: {', '.join(other.columns)} determines {other.determines}, {sure}"
 
 
-def _tables(source: str) -> list[dict[str, Any]]:
-    """Return the same as plain data."""
-    rows = _rows(source)
-    names = ("name", "keys", "references", "dependencies")
-    return [{name: schema.to_json()[name] for name in names} for schema in rows.schemas] if rows is not None else []
-
-
-def _rows(source: str) -> RowStore | None:
+def _tables(source: str) -> tuple[TableSchema, ...]:
+    """Return what is known about imported tables; nothing where there are none."""
     from relatum.datasets.row_files import load_rows
 
-    return load_rows(Path(source)) if Path(source).is_dir() else None
+    rows = load_rows(Path(source)) if Path(source).is_dir() else None
+    return () if rows is None else rows.schemas
 
 
 def _show_soft(source: str, heads: list[str], k: int, *, examples: bool, json: bool) -> None:
@@ -116,9 +111,8 @@ def _show_soft(source: str, heads: list[str], k: int, *, examples: bool, json: b
     from relatum.evidence.evidence import Evidence
     from relatum.evidence.mining import mine
     from relatum.evidence.selection import summaries
-    from relatum.runs.directory import SPEC
 
-    if (Path(source) / SPEC).exists():
+    if is_run(source):
         evidence = Run.load(source).rules_of_facts
     else:
         facts = load(source).train
@@ -148,9 +142,8 @@ def _opened(source: str) -> tuple[Hypergraph, Reasoner | None]:
     from relatum.data.hypergraph import Hypergraph
     from relatum.datasets.load import load
     from relatum.models.reale import ReAlE
-    from relatum.runs.directory import SPEC
 
-    if not (Path(source) / SPEC).exists():
+    if not is_run(source):
         return Hypergraph.union(list(load(source).parts.values())), None
     run = Run.load(source)
     has_scores = isinstance(run.model, ReAlE) and run.calibration is not None

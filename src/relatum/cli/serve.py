@@ -24,8 +24,7 @@ def serve(
     token: Annotated[
         str | None,
         typer.Option(
-            envvar="RELATUM_TOKEN",
-            help="What clients must show; by default one is drawn where others can reach the server.",
+            envvar="RELATUM_TOKEN", help="What clients must show; by default one is drawn where others can reach the server."
         ),
     ] = None,
     allow_host: Annotated[
@@ -113,10 +112,7 @@ def mcp(
         serve_stdio(loaded, name)
 
 
-def report(
-    run: RunFolder,
-    out: FileOut = None,
-) -> None:
+def report(run: RunFolder, out: FileOut = None) -> None:
     """Write one HTML page about a run: what it knows, how good it is, what it predicts; it opens offline."""
     from relatum.api import Run
     from relatum.report.page import REPORT, write_report

@@ -1,18 +1,21 @@
-"""`relatum synth`: make a hypergraph whose relations are derived by relational algebra."""
+"""`relatum synth` and `queries`: hypergraphs whose relations are derived by relational algebra, and queries, both drawn."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from relatum.cli.options import Changes, Json, NewFolder
+from relatum.cli.options import Changes, Data, Json, NewFolder
 from relatum.cli.output import print_json, print_table, say
+from relatum.formatting import count as counted
 from relatum.formatting import number, share
 
 if TYPE_CHECKING:
+    from relatum.querysets import QuerySet
     from relatum.synth import SynthDataset
 
 
@@ -73,51 +76,91 @@ def _print_tables(dataset: SynthDataset, out: Path) -> None:
     sizes = ", ".join(f"{part} {number(len(graph))}" for part, graph in split.parts.items())
     names = f"{number(len(split.entities))} entities, {number(len(split.schema))} relations"
     say(f"wrote {out}: {names}; {sizes}; kept of {number(len(dataset.truth))}")
-    _print_operations(dataset)
-    _print_depths(dataset)
-    _print_arities(dataset)
+    heads, *rows = _operations(dataset)
+    print_table("Relations and tuples by operation", heads, rows, heads[1:])
+    heads, *rows = _depths(dataset)
+    print_table("Test tuples by operation and depth", heads, rows, heads[1:])
+    heads, *rows = _arities(dataset)
+    print_table("Arities in all parts", heads, rows, heads)
     for label, counts in (("drawn again", dataset.redrawn), ("given up", dataset.given_up)):
         reasons = ", ".join(f"{reason} {number(count)}" for reason, count in counts.items()) or "nothing"
         say(f"{label}: {reasons}")
 
 
-def _print_operations(dataset: SynthDataset) -> None:
-    """Print relations and tuples by operation; the last row is all of them."""
+def _operations(dataset: SynthDataset) -> Iterator[tuple[str, ...]]:
+    """Yield heads, and relations and tuples by operation; the last row is all of them."""
     relations = Counter(derivation.operation for derivation in dataset.derivations.values())
-    tuples = {part: _by_operation(dataset, part) for part in dataset.split.parts}
-    rows = [
-        (operation, number(relations[operation]), *(number(counts[operation]) for counts in tuples.values()))
-        for operation in tuples["test"]
-    ]
-    totals = (number(relations.total()), *(number(counts.total()) for counts in tuples.values()))
-    heads = ("relations", *tuples)
-    print_table("Relations and tuples by operation", ("operation", *heads), [*rows, ("all", *totals)], heads)
+    tuples: dict[str, Counter[str]] = {part: Counter() for part in dataset.split.parts}
+    for part, counts in tuples.items():
+        for (operation, _), count in dataset.counts(part).items():
+            counts[operation] += count
+    yield ("operation", "relations", *tuples)
+    for operation in tuples["test"]:
+        yield (operation, *(number(counts[operation]) for counts in (relations, *tuples.values())))
+    yield ("all", *(number(counts.total()) for counts in (relations, *tuples.values())))
 
 
-def _by_operation(dataset: SynthDataset, part: str) -> Counter[str]:
-    found: Counter[str] = Counter()
-    for (operation, _), count in dataset.counts(part).items():
-        found[operation] += count
-    return found
-
-
-def _print_depths(dataset: SynthDataset) -> None:
+def _depths(dataset: SynthDataset) -> Iterator[tuple[str, ...]]:
     cells = dataset.counts("test")
     depths = sorted({depth for _, depth in cells})
-    heads = [str(depth) for depth in depths]
-    rows = [
-        (operation, *(number(cells[operation, depth]) if (operation, depth) in cells else "-" for depth in depths))
-        for operation in dict.fromkeys(operation for operation, _ in cells)
-    ]
-    print_table("Test tuples by operation and depth", ("operation", *heads), rows, heads)
+    yield ("operation", *map(str, depths))
+    for operation in dict.fromkeys(operation for operation, _ in cells):
+        yield (operation, *(number(cells[operation, depth]) if (operation, depth) in cells else "-" for depth in depths))
 
 
-def _print_arities(dataset: SynthDataset) -> None:
+def _arities(dataset: SynthDataset) -> Iterator[tuple[str, ...]]:
     from relatum.data.quality import describe
 
     counts = describe(dataset.split).arity
-    total = sum(counts.values())
     relations = Counter(relation.arity for relation in dataset.split.schema)
-    rows = [(str(arity), number(relations[arity]), number(count), share(count, total)) for arity, count in counts.items()]
-    heads = ("arity", "relations", "tuples", "share")
-    print_table("Arities in all parts", heads, rows, heads)
+    yield ("arity", "relations", "tuples", "share")
+    for arity, count in counts.items():
+        yield (str(arity), number(relations[arity]), number(count), share(count, sum(counts.values())))
+
+
+def queries(
+    source: Data,
+    out: NewFolder,
+    part: Annotated[str, typer.Option(help="What is held out: valid or test; the parts before it are known.")] = "test",
+    count: Annotated[int, typer.Option(min=1, help="How many queries of each shape.")] = 200,
+    shape: Annotated[list[str] | None, typer.Option(help="Only queries of this shape; can be repeated.")] = None,
+    most_hard: Annotated[int, typer.Option(min=1, help="Drop queries with more hard answers than this.")] = 100,
+    seed: Annotated[int, typer.Option(min=0, help="The random seed.")] = 0,
+    json: Json = False,
+) -> None:
+    """Draw queries from a dataset, with exact answers: easy, hard (need a held-out fact), full-hard (need nothing else)."""
+    from relatum.datasets.load import load
+    from relatum.files import require_empty
+    from relatum.progress import progress
+    from relatum.querysets import sample_queries, save_queries
+    from relatum.querysets.query_set import find_shapes
+
+    wanted = [one.name for one in find_shapes(shape or [])]
+    require_empty(out)  # before the work, and again when it is written
+    split = load(source)
+    with progress("drawing queries", count * len(wanted)) as advance:
+        found = sample_queries(split, part, count=count, seed=seed, shapes=wanted, most_hard=most_hard, advance=advance)
+    save_queries(found, out)
+    if json:
+        shapes = [vars(counts) for counts in found.counts()]
+        print_json(
+            {"out": str(out), "data": found.data, "part": part, "seed": seed, "queries": len(found), "shapes": shapes}
+        )
+    else:
+        _print_queries(found)
+        say(f"wrote {out}: {counted(len(found), 'query', 'queries')} over {found.data}, {part} held out, seed {seed}")
+
+
+def _print_queries(found: QuerySet) -> None:
+    counts = found.counts()
+    rows = [
+        (one.shape, *map(number, (one.queries, one.with_full_hard, one.easy, one.hard, one.full_hard)))
+        for one in counts
+        if one.queries
+    ]
+    heads = ("queries", "with full-hard", "easy answers", "hard answers", "full-hard answers")
+    print_table("Queries by shape", ("shape", *heads), rows, heads)
+    if missing := [one.shape for one in counts if not one.queries]:
+        say(f"none of shape {', '.join(missing)}: the facts give none")
+    if few := [f"{one.shape} {one.queries}" for one in counts if 0 < one.queries < found.count]:
+        say(f"fewer than {number(found.count)} of shape: {', '.join(few)}")

@@ -27,8 +27,7 @@ def tune(
     data: Annotated[str | None, typer.Option(metavar="NAME_OR_DIR", help="The data to learn from.")] = None,
     model: Annotated[str | None, typer.Option(help="The model; by default the one in the spec, or reale.")] = None,
     trials: Annotated[
-        int | None,
-        typer.Option(help="How many trials all processes run together; by default 20, or the whole grid.", min=1),
+        int | None, typer.Option(help="How many trials all processes run together; by default 20, or the whole grid.", min=1)
     ] = None,
     sampler: Annotated[str, typer.Option(help="tpe, or grid: every combination, by default the grid of the paper.")] = "tpe",
     pruner: Annotated[str, typer.Option(help="How to stop weak trials early: median, halving or none.")] = "median",

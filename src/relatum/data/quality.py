@@ -10,13 +10,10 @@ import numpy as np
 
 from relatum.arrays import Bool
 from relatum.data.hypergraph import Block, Hypergraph, Split
-from relatum.data.known_answers import KnownAnswers
 from relatum.data.leakage import Leakage, find_leaks
 from relatum.data.vocabulary import Ids
 
 RARE = 10  # training facts; a relation with fewer is rare
-
-_WIDE = 16  # the arity above which an index for each position would take too long
 
 
 @dataclass(frozen=True)
@@ -127,39 +124,27 @@ def _union_size(split: Split, *parts: str) -> int:
 def _close(split: Split) -> dict[int, tuple[int, int]]:
     """Return by arity how many test facts a known fact comes within one position of, and how many there are."""
     known = Hypergraph.union([split.train, split.valid]).distinct()
-    found = {}
-    for arity, block in split.test.blocks.items():
-        is_close = _close_to_wide if arity > _WIDE else _close_to
-        there = Hypergraph(known.entities, known.schema, [known.blocks[arity]] if arity in known.blocks else ())
-        found[arity] = (int(is_close(there, block).sum()), len(block))
-    return found
+    return {
+        arity: (
+            int(_close_to(known.blocks[arity], block, len(split.entities)).sum()) if arity in known.blocks else 0,
+            len(block),
+        )
+        for arity, block in split.test.blocks.items()
+    }
 
 
-def _close_to(known: Hypergraph, facts: Block) -> Bool:
-    """Return for each fact whether a known one differs from it in a single position."""
-    answers_of = KnownAnswers(known)
-    close = np.zeros(len(facts), np.bool_)
-    for position in range(facts.arity):
-        answers = answers_of.lookup(facts.relations, facts.columns, position)
-        close |= answers.counts > answers.contain(facts.columns[position])
-    return close
-
-
-def _close_to_wide(known: Hypergraph, facts: Block) -> Bool:
-    """Return the same in time that grows with the arity, and not with its square.
+def _close_to(known: Block, facts: Block, size: int) -> Bool:
+    """Return for each fact whether a known one differs from it in a single position, in time that grows with the arity.
 
     Facts are alike but for a position if what stands before it is the same, and what stands behind it. Each of the two has a
     number, by the number of one position less; where a position is left out, two numbers stand for all others.
     """
-    if not known.blocks:
-        return np.zeros(len(facts), np.bool_)
-    block, size = known.blocks[facts.arity], len(known.entities)
-    columns = np.concatenate([block.columns, facts.columns], axis=1)
-    first, rows = len(block), columns.shape[1]  # the first facts are the known ones
+    columns = np.concatenate([known.columns, facts.columns], axis=1)
+    first, rows = len(known), columns.shape[1]  # the first facts are the known ones
     behind = [np.zeros(rows, np.int32)]
     for column in columns[:0:-1]:
         behind.append(_numbered(behind[-1], column, size))
-    before = np.concatenate([block.relations, facts.relations])
+    before = np.concatenate([known.relations, facts.relations])
     alike = []
     for column in columns:
         both = _numbered(before, behind.pop(), rows)

@@ -15,16 +15,15 @@ from typing import Any, BinaryIO, cast
 from relatum.data.column_types import COLUMN_TYPES, read_column_types, save_column_types
 from relatum.data.derivations import DERIVATION_FILES, read_derivations, save_derivations
 from relatum.data.hypergraph import Hypergraph, Split
-from relatum.datasets.cache import load_columns, save_columns
+from relatum.datasets.cache import checksum_of, load_columns, save_columns
 from relatum.datasets.file_types import refuse_tables
-from relatum.datasets.known_checksums import checksum_of
 from relatum.datasets.registry import DATASETS, PARTS, Dataset, find_dataset, locate, recognise
 from relatum.datasets.row_files import load_rows, save_rows
 from relatum.datasets.statement_files import StatementReader, find_statement_files, recognise_form, write_statements
 from relatum.datasets.text_format import TupleReader, read_roles, write_roles, write_tuples
-from relatum.datasets.text_lines import Layout, require_text_end
+from relatum.datasets.text_lines import Layout, only_file, require_text_end
 from relatum.errors import DataError, RelatumError, nearest_names
-from relatum.files import atomic_directory, cache_directory, is_there, require_file, sha256_of
+from relatum.files import atomic_directory, cache_directory, is_there, sha256_of
 from relatum.progress import progress
 from relatum.statements.forms import FORMS, Form, find_form
 
@@ -85,7 +84,11 @@ def load(
                 remedy="name that one",
             )
         form = form or found
-        dataset, files = None, _find_files(path) if form is None else _find_statements(path, form)
+        dataset, files = None, _find_files(path) if form is None else find_statement_files(path)
+        if form is not None and not files:
+            raise DataError(
+                "no-statements", f"no train file of statements, such as {form.file_name.format('train')}", place=path
+            )
     _check_statement_options(form, layouts, min_count)
     for file in files.values():
         require_text_end(file)
@@ -186,26 +189,11 @@ def _find_files(path: Path) -> dict[str, Path]:
         return {"train": path}
     files = {}
     for part in (*PARTS, "roles"):
-        found = [path / (part + ending) for ending in _ENDINGS if os.path.lexists(path / (part + ending))]
-        if len(found) > 1:
-            raise DataError(
-                "two-train-files", f"both {found[0].name} and {found[1].name} are there; which is {part}?", place=path
-            )
-        if found:
-            require_file(found[0])
-            files[part] = found[0]
+        if (found := only_file(path, part, [part + ending for ending in _ENDINGS])) is not None:
+            files[part] = found
     if "train" not in files:
         raise DataError(
             "no-train-file", f"no train file (one of {', '.join('train' + ending for ending in _ENDINGS)})", place=path
-        )
-    return files
-
-
-def _find_statements(path: Path, form: Form) -> dict[str, Path]:
-    files = find_statement_files(path)
-    if not files:
-        raise DataError(
-            "no-statements", f"no train file of statements, such as {form.file_name.format('train')}", place=path
         )
     return files
 

@@ -18,24 +18,29 @@ from relatum.files import cache_directory
 
 PARTS = ("train", "valid", "test")
 
-_FREEBASE = "CC BY 2.5, from Freebase (Google)"
-
 
 @dataclass(frozen=True)
 class Dataset:
-    """One public dataset; `counts` are what reading it must give: entities, relations, train, valid, test."""
+    """One public dataset; `counts` are what reading it must give: entities, relations, train, valid, test.
+
+    Most are of one repository, whose licence, paper and address are what a dataset has by default.
+    """
 
     name: str
-    folder: str
     about: str
     counts: tuple[int, int, int, int, int]
-    licence: str
-    cite: str
-    home: str
+    licence: str = "CC BY 2.5, from Freebase (Google)"
+    cite: str = "Fatemi et al., IJCAI 2020"
+    home: str = "https://github.com/ServiceNow/HypE"
     files: tuple[RemoteFile, ...] = ()
     layouts: Mapping[str, Layout] = field(default_factory=dict)
     skip_bad: bool = False
     quirks: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> str:
+        """The folder that its files are in."""
+        return self.name.upper() if self.files else self.name
 
 
 def _at(base: str, **files: tuple[int, str]) -> tuple[RemoteFile, ...]:
@@ -55,7 +60,6 @@ DATASETS: dict[str, Dataset] = {
     for dataset in (
         Dataset(
             name="example",
-            folder="example",
             about="the paper's sold / bought / buyer, grown to a small market; built in",
             counts=(15, 3, 28, 3, 5),
             licence="MIT, with relatum",
@@ -64,12 +68,9 @@ DATASETS: dict[str, Dataset] = {
         ),
         Dataset(
             name="jf17k",
-            folder="JF17K",
             about="Freebase, arity 2 to 6",
             counts=(29177, 327, 61911, 15822, 24915),
-            licence=_FREEBASE,
             cite="Wen et al., IJCAI 2016; this split: Fatemi et al., IJCAI 2020",
-            home="https://github.com/ServiceNow/HypE",
             files=_at(
                 f"{_HYPE}/JF17K",
                 train=(3368397, "d602fcd7a447e7e94a701b55c4887d83db52f5a6dc7b0946fc543842f453d27e"),
@@ -85,12 +86,8 @@ DATASETS: dict[str, Dataset] = {
         ),
         Dataset(
             name="fb-auto",
-            folder="FB-AUTO",
             about="Freebase, cars, arity 2, 4 and 5",
             counts=(3388, 8, 6778, 2255, 2180),
-            licence=_FREEBASE,
-            cite="Fatemi et al., IJCAI 2020",
-            home="https://github.com/ServiceNow/HypE",
             files=_at(
                 f"{_HYPE_FB_AUTO}/FB-AUTO",
                 train=(291040, "20277cc4df1384298ac9332fc28a40b3a2d8a6599624daec4baf7bf4170cdd7e"),
@@ -105,12 +102,8 @@ DATASETS: dict[str, Dataset] = {
         ),
         Dataset(
             name="m-fb15k",
-            folder="M-FB15K",
             about="Freebase, arity 2 to 5",
             counts=(10314, 71, 415375, 39348, 38797),
-            licence=_FREEBASE,
-            cite="Fatemi et al., IJCAI 2020",
-            home="https://github.com/ServiceNow/HypE",
             files=_at(
                 f"{_HYPE}/M-FB15K",
                 train=(16262298, "89e882954c4da0366a1f05089451a2651f23a7a2be029a36ec06163b9fa7b1e7"),
@@ -121,7 +114,6 @@ DATASETS: dict[str, Dataset] = {
         ),
         Dataset(
             name="rel-er",
-            folder="REL-ER",
             about="synthetic: relations derived by relational algebra",
             counts=(20801, 339, 58130, 5450, 5378),
             licence="as the ReAlE repository",
@@ -143,7 +135,6 @@ DATASETS: dict[str, Dataset] = {
         ),
         Dataset(
             name="wn18rr",
-            folder="WN18RR",
             about="WordNet, binary: for comparison with binary libraries",
             counts=(40943, 11, 86835, 3034, 3134),
             licence="WordNet licence (Princeton University)",

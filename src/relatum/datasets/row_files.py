@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import safetensors.numpy
-from safetensors import SafetensorError
 
 from relatum.data.row_store import RowStore, RowTable, TableSchema, Vectors
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError
 from relatum.files import is_there
-from relatum.tensor_files import read_tensor_file, write_tensor_file
+from relatum.tensor_files import read_tensors, write_tensors
 
 ROWS = "rows.safetensors"
 
@@ -36,7 +34,7 @@ def save_rows(folder: Path, rows: RowStore) -> None:
         "options": dict(rows.options),
         "sources": list(rows.sources),
     }
-    write_tensor_file(folder / ROWS, safetensors.numpy.save(arrays), _FORMAT, _VERSION, about)
+    write_tensors(folder / ROWS, arrays, _FORMAT, _VERSION, about)
 
 
 def load_rows(folder: Path) -> RowStore | None:
@@ -44,17 +42,17 @@ def load_rows(folder: Path) -> RowStore | None:
     path = folder / ROWS
     if not is_there(path):
         return None
-    stored = read_tensor_file(path, _FORMAT, _VERSION)
+    stored = read_tensors(path, _FORMAT, _VERSION)
     if stored is None:
         raise DataError("damaged-rows", "damaged, or of another version", place=path, remedy="import the tables again")
     try:
-        arrays = safetensors.numpy.load(stored.body)
+        arrays = stored.arrays
         schemas = [TableSchema.from_json(plain) for plain in stored.about["tables"]]
         tables = {schema.name: _table(schema, number, arrays) for number, schema in enumerate(schemas)}
         options, sources = dict(stored.about["options"]), tuple(map(str, stored.about["sources"]))
         vectors = {one.name: _vectors(number, arrays) for number, one in enumerate(schemas) if f"{number}/vectors" in arrays}
         return RowStore(Vocabulary(_unpacked(arrays["names"])), tables, options, sources, vectors)
-    except (SafetensorError, DataError, KeyError, TypeError, AttributeError, ValueError) as error:
+    except (DataError, KeyError, TypeError, AttributeError, ValueError) as error:
         raise DataError(
             "damaged-rows", f"not the rows of tables ({error})", place=path, remedy="import the tables again"
         ) from None

@@ -12,11 +12,10 @@ import numpy as np
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import RelationSchema
 from relatum.datasets.registry import PARTS
-from relatum.datasets.text_lines import SkippedLines, whole_lines
+from relatum.datasets.text_lines import SkippedLines, only_file, whole_lines
 from relatum.errors import DataError
 from relatum.statements.folding import Folding
-from relatum.statements.forms import Form, form_of_line
-from relatum.statements.json_forms import write_wikipeople
+from relatum.statements.forms import Form, form_of_line, write_wikipeople
 from relatum.statements.statement import Statement, fact_of, roles_of, statement_of
 
 _NAMES = ("n-ary_{}", "{}")
@@ -31,13 +30,8 @@ def find_statement_files(path: Path) -> dict[str, Path]:
     files = {}
     for part in PARTS:
         names = [name.format(part) + ending + packed for name in _NAMES for ending in _ENDINGS for packed in ("", ".gz")]
-        found = [path / name for name in names if (path / name).is_file()]
-        if len(found) > 1:
-            raise DataError(
-                "two-train-files", f"both {found[0].name} and {found[1].name} are there; which is {part}?", place=path
-            )
-        if found:
-            files[part] = found[0]
+        if (found := only_file(path, part, names)) is not None:
+            files[part] = found
     return files if "train" in files else {}
 
 

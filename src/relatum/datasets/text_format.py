@@ -17,15 +17,7 @@ import numpy as np
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Ids, Vocabulary
-from relatum.datasets.text_lines import (
-    CHUNK_BYTES,
-    MOST_COLUMNS,
-    PLAIN,
-    Layout,
-    SkippedLines,
-    split_line,
-    whole_lines,
-)
+from relatum.datasets.text_lines import CHUNK_BYTES, MOST_COLUMNS, PLAIN, Layout, SkippedLines, split_line, whole_lines
 from relatum.errors import DataError, FormatError
 
 if TYPE_CHECKING:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import os
 import zlib
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from relatum import memory
 from relatum.data.vocabulary import fault_of
 from relatum.errors import DataError, FormatError
+from relatum.files import require_file
 from relatum.progress import progress
 
 CHUNK_BYTES = 4 << 20  # what is read at once; line by line, it becomes about 60 MB of Python strings
@@ -28,12 +31,8 @@ def whole_lines(path: Path) -> Generator[bytes, None, None]:
     with path.open("rb") as raw, progress(f"reading {path.name}", size) as advance:
         packed = raw.read(2) == b"\x1f\x8b"
         raw.seek(0)
-        source = gzip.GzipFile(fileobj=raw) if packed else raw
-        rest, first, reported, unpacked = b"", True, 0, 0
-        while piece := _read(path, source.read):
-            unpacked += len(piece)
-            if packed:
-                _require_size(path, size, unpacked)
+        rest, first = b"", True
+        for piece in _pieces(path, raw, packed, advance):
             if first:
                 piece, first = piece.removeprefix(_BYTE_ORDER_MARK), False
             whole, end, tail = piece.rpartition(b"\n")
@@ -46,10 +45,20 @@ def whole_lines(path: Path) -> Generator[bytes, None, None]:
                 raise FormatError(
                     "line-too-long", path, None, f"a line is longer than {LONGEST_LINE >> 20} MiB: not a file of facts"
                 )
-            reported, before = raw.tell(), reported
-            advance(reported - before)
         if rest:
             yield rest + b"\n"
+
+
+def only_file(folder: Path, part: str, names: Iterable[str]) -> Path | None:
+    """Return the only one of these files that is in a folder, or None; two are refused, and what is there but no file."""
+    found = [folder / name for name in names if os.path.lexists(folder / name)]
+    if len(found) > 1:
+        raise DataError(
+            "two-train-files", f"both {found[0].name} and {found[1].name} are there; which is {part}?", place=folder
+        )
+    for path in found:
+        require_file(path)
+    return found[0] if found else None
 
 
 def require_text_end(path: Path) -> None:
@@ -62,21 +71,33 @@ def require_text_end(path: Path) -> None:
 
 def require_unpacked(path: Path) -> None:
     """Refuse a gzip file that unpacks to far too much, without keeping any of it."""
-    with path.open("rb") as raw, progress(f"unpacking {path.name}", size := path.stat().st_size) as advance:
-        source, unpacked, reported = gzip.GzipFile(fileobj=raw), 0, 0
-        while piece := _read(path, source.read):
-            unpacked += len(piece)
-            _require_size(path, size, unpacked)
-            reported, before = raw.tell(), reported
-            advance(reported - before)
+    with path.open("rb") as raw, progress(f"unpacking {path.name}", path.stat().st_size) as advance:
+        for _ in _pieces(path, raw, True, advance):
+            pass
 
 
-def _require_size(path: Path, size: int, unpacked: int) -> None:
-    most = max(MOST_UNPACKED * size, memory.budget())
-    if unpacked > most:
-        raise FormatError(
-            "unpacks-too-large", path, None, f"unpacks to more than {most >> 20} MiB; if these are facts, unpack it first"
-        )
+def _pieces(path: Path, raw: BinaryIO, packed: bool, advance: Callable[[int], None]) -> Iterator[bytes]:
+    """Yield what a file holds, unpacked where it is packed, and tell how much of the file has been read."""
+    source = gzip.GzipFile(fileobj=raw) if packed else raw
+    reported = unpacked = 0
+    while True:
+        try:
+            piece = source.read(CHUNK_BYTES)
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise FormatError("damaged-gzip", path, None, f"damaged gzip file ({error})") from None
+        if not piece:
+            return
+        unpacked += len(piece)
+        if packed and unpacked > (most := max(MOST_UNPACKED * path.stat().st_size, memory.budget())):
+            raise FormatError(
+                "unpacks-too-large",
+                path,
+                None,
+                f"unpacks to more than {most >> 20} MiB; if these are facts, unpack it first",
+            )
+        yield piece
+        reported, before = raw.tell(), reported
+        advance(reported - before)
 
 
 def require_columns(columns: int, what: str = "") -> None:
@@ -86,13 +107,6 @@ def require_columns(columns: int, what: str = "") -> None:
     """
     if columns > MOST_COLUMNS:
         raise DataError("over-limit", f"{what}{columns:,} columns, and {MOST_COLUMNS} are the most")
-
-
-def _read(path: Path, read: Callable[[int], bytes]) -> bytes:
-    try:
-        return read(CHUNK_BYTES)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise FormatError("damaged-gzip", path, None, f"damaged gzip file ({error})") from None
 
 
 class SkippedLines:

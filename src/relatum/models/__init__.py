@@ -11,7 +11,7 @@ from relatum.models.neuinfer import NeuInfer
 from relatum.models.products import MCP, HSimplE, MDistMult
 from relatum.models.reale import ReAlE
 from relatum.models.translations import RAE, MTransH
-from relatum.setting_names import folded
+from relatum.settings import folded
 
 __all__ = ["MODELS", "Model", "canonical_name"]
 

@@ -140,7 +140,7 @@ def read_own_tensors(path: Path, format_name: str, version: int) -> tuple[dict[s
         return np.asarray(_bits(found[-1]).numpy())
 
     stored = read_tensors(path, format_name, version, empty)
-    return None if stored is None else (dict(zip(stored.tensors, found, strict=True)), stored.about)
+    return None if stored is None else (dict(zip(stored.arrays, found, strict=True)), stored.about)
 
 
 def _bits(tensor: Tensor) -> Tensor:

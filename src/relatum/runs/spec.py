@@ -15,8 +15,7 @@ from relatum.errors import SettingError
 from relatum.files import read_whole
 from relatum.models import MODELS, canonical_name
 from relatum.models.base import Settings
-from relatum.setting_names import unknown_setting
-from relatum.settings import change_of, rules_of
+from relatum.settings import change_of, rules_of, unknown_setting
 from relatum.training.settings import TrainingSettings, needs_facts
 
 Recipe = Mapping[str, Mapping[str, Any]]  # settings of `model` and `training`

@@ -13,8 +13,7 @@ from typing import Any
 
 from relatum.errors import SettingError
 from relatum.runs.spec import Spec, merged, toml_of
-from relatum.setting_names import unknown_setting
-from relatum.settings import change_of, nested, rules_of
+from relatum.settings import change_of, nested, rules_of, unknown_setting
 from relatum.version import __version__
 
 Value = str | float | bool

@@ -8,7 +8,6 @@ from pathlib import Path
 import relatum
 from relatum import Run
 from support.command_line import Relatum
-from support.mistakes import code_of
 from support.small_tables import csv_of
 
 
@@ -47,15 +46,3 @@ def test_rows_that_share_a_fact_are_counted_by_facts_and_the_last_line_says_so(r
     last = " ".join(out.splitlines()[-1].split())
     assert last.startswith("rows that are alike in all columns of a fact are held out together")
     assert f"{found['item'].cells:,} cells are {found['item'].facts:,} facts" in last
-
-
-def test_mistakes_are_one_line(run: Relatum, gappy_run: Path, example_run: Path) -> None:
-    code, out, err = run("evaluate", str(gappy_run), "--by", "colum")
-    assert (code, out, code_of(err)) == (2, "", "unknown-name")
-    assert "'column'" in err
-    code, out, err = run("evaluate", str(gappy_run), "--by", "arity,column")
-    assert (code, out, code_of(err)) == (2, "", "contradictory-options")
-    code, out, err = run("evaluate", str(gappy_run), "--by", "column", "--split", "train")
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    code, out, err = run("evaluate", str(example_run), "--by", "column")
-    assert (code, out, code_of(err)) == (2, "", "no-cells")

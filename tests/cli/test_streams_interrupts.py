@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from relatum.cli.interrupts import interrupts_kept
+from relatum.cli.streams import interrupts_kept
 
 
 def test_ctrl_c_within_a_callback_from_c_is_heard_a_moment_later() -> None:

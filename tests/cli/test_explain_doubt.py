@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from support.command_line import Relatum
-from support.mistakes import code_of
 
 
 @pytest.fixture
@@ -41,13 +40,6 @@ def test_doubt_lists_the_wrong_fact_and_why(run: Relatum, store: str) -> None:
         "g3",
     )
     assert first["reasons"][0]["facts"]
-
-
-def test_a_mistyped_relation_is_one_line(run: Relatum, store: str) -> None:
-    code, _, err = run("doubt", store, "--relation", "trac")
-    assert code == 2
-    assert code_of(err) == "unknown-name"
-    assert err.count("\n") == 1
 
 
 def test_where_nothing_is_doubtful_it_says_so(run: Relatum, tmp_path: Path) -> None:
@@ -83,6 +75,3 @@ def test_of_tables_doubt_lists_cells(run: Relatum, cars: str) -> None:
     assert {"table": "cars", "row": {"id": 90}, "stored": "Opel", "expected": "Fiat"}.items() <= next(
         one for one in cells if one["column"] == "maker"
     ).items()
-    code, _, err = run("doubt", cars, "--table", "cars", "--relation", "cars.maker")
-    assert code == 2
-    assert code_of(err) == "contradictory-options"

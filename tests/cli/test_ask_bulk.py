@@ -14,7 +14,6 @@ import pytest
 
 from relatum import Run
 from support.command_line import Relatum
-from support.mistakes import code_of
 
 
 def test_the_answers_to_each_question_are_shown(run: Relatum, trained: str) -> None:
@@ -63,60 +62,6 @@ def test_answers_are_written(run: Relatum, shop_run: Path, tmp_path: Path) -> No
     assert path.read_text().splitlines()[1].startswith("customers:")
     out = run("complete", str(shop_run), *options[:-1], str(tmp_path / "recs.db"), "--table", "mine")[1]
     assert out.endswith(f"{tmp_path / 'recs.db'}, table mine\n")
-
-
-EACH = ("complete", "RUN", "--for-each")
-
-MISTAKES: list[tuple[tuple[str, ...], str, str]] = [
-    (("complete", "/no/such/run", "--for-each", "sold(*, ?, book)"), "not-a-run", "/no/such/run"),
-    ((*EACH, "slod(*, ?, book)"), "unknown-name", "'sold'"),
-    ((*EACH, "sold(sellr, ?, book)"), "unknown-name", "'seller'"),
-    ((*EACH, "sold(*, ?, bok)"), "unknown-name", "'book'"),
-    ((*EACH, "sold(seler=*, buyer=?, item=book)"), "unknown-name", "'seller'"),
-    ((*EACH, "sold(seller=*, buyer=?)"), "argument-count", ""),
-    ((*EACH, "sold(drew, ?, book)"), "nothing-varies", ""),
-    ((*EACH, "sold(*, *, *)"), "one-open-position", ""),
-    ((*EACH, "sold(*, ?, book)", "-k", "0"), "usage", ""),
-    ((*EACH, "sold(*, ?, book)", "--why"), "contradictory-options", ""),
-    (("complete", "RUN", "sold(drew, ?, book)", "--for-each", "sold(*, ?, book)"), "contradictory-options", ""),
-    ((*EACH, "sold(*, ?, book)", "--replace"), "option-needs-option", ""),
-    ((*EACH, "sold(*, ?, book)", "--to", "OUT.txt"), "unknown-target", ""),
-    ((*EACH, "sold(*, ?, book)", "--to", "OUT.csv", "--append"), "append-to-file", ""),
-    ((*EACH, "sold(*, ?, book)", "--to", "OUT.csv", "--table", "x"), "table-not-for-file", ""),
-    ((*EACH, "sold(*, ?, book)", "--to", "OUT.db", "--append", "--replace"), "contradictory-options", ""),
-    (
-        (*EACH, "sold(*, ?, book)", "--to", "postgresql://me:s3cret@127.0.0.1:1/x"),
-        "database-refused",
-        "postgresql://me@127.0.0.1:1/x: ",
-    ),
-    (("complete", "RUN", "sold(drew, ?, book)", "--to", "OUT.csv"), "option-needs-option", ""),
-    (("complete", "RUN", "sold(drew, ?, book)", "--all"), "option-needs-option", ""),
-    (("complete", "RUN"), "nothing-asked", ""),
-    (EACH, "usage", ""),
-]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "mistaken", "word"), MISTAKES, ids=lambda value: value if isinstance(value, str) else ""
-)
-def test_a_mistake_is_one_line_and_exit_code_2(
-    run: Relatum,
-    trained: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: tuple[str, ...],
-    mistaken: str,
-    word: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    code, out, err = run(*(trained if argument == "RUN" else argument for argument in arguments))
-    assert (code, out) == (2, "")
-    assert code_of(err) == mistaken
-    assert word in err
-    assert err.startswith("relatum: ")
-    assert err.count("\n") == 1
-    assert "s3cret" not in err
-    assert list(tmp_path.iterdir()) == []
 
 
 SLOW = """

@@ -81,11 +81,7 @@ def test_the_new_run_answers_the_other_verbs_and_cannot_be_resumed(
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [
-        ("sodl\tzoe\tmike\ttea\n", "unknown-name"),
-        ("sold\tzoe\n", "known-arity"),
-        ("", "unusable-new-facts"),
-    ],
+    [("sodl\tzoe\tmike\ttea\n", "unknown-name"), ("sold\tzoe\n", "known-arity"), ("", "unusable-new-facts")],
 )
 def test_a_mistake_is_one_line_and_leaves_nothing(run: Relatum, trained: str, tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "new.txt"
@@ -93,11 +89,3 @@ def test_a_mistake_is_one_line_and_leaves_nothing(run: Relatum, trained: str, tm
     code, out, err = run("update", trained, str(path), "--out", str(tmp_path / "out"))
     assert (code, out, code_of(err), err.count("\n")) == (2, "", said, 1)
     assert [one.name for one in tmp_path.iterdir()] == ["new.txt"]
-
-
-def test_a_missing_file_a_bad_seed_and_a_taken_place_are_refused(
-    run: Relatum, trained: str, new_facts: str, tmp_path: Path
-) -> None:
-    assert code_of(run("update", trained, str(tmp_path / "no.txt"))[2]) == "no-such-file"
-    assert code_of(run("update", trained, new_facts, "--seed", "-1")[2]) == "usage"
-    assert code_of(run("update", trained, new_facts, "--out", str(tmp_path))[2]) == "directory-not-empty"

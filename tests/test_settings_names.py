@@ -8,7 +8,7 @@ import pytest
 
 from relatum.models import MODELS
 from relatum.runs.spec import Spec
-from relatum.setting_names import SYNONYMS, unknown_setting
+from relatum.settings import SYNONYMS, unknown_setting
 from relatum.training.settings import TrainingSettings
 from support.mistakes import mistake
 

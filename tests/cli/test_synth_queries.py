@@ -11,7 +11,6 @@ from querysets.test_sampling import random_split
 from relatum.datasets.load import save
 from relatum.querysets import SHAPES, load_queries
 from support.command_line import Relatum
-from support.mistakes import code_of
 
 
 @pytest.fixture(scope="module")
@@ -49,28 +48,3 @@ def test_shapes_that_the_facts_do_not_give_are_named(run: Relatum, tmp_path: Pat
     assert (code, err) == (0, "")
     assert "none of shape 1p-n: the facts give none" in shown
     assert "fewer than 40 of shape: 1p " in shown
-
-
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        (("--shape", "2q"), "no-queries"),
-        (("--part", "train"), "setting-out-of-range"),
-        (("--count", "0"), "usage"),
-        (("--most-hard", "0"), "usage"),
-    ],
-)
-def test_a_mistake_is_one_line_and_leaves_nothing(
-    run: Relatum, data: Path, tmp_path: Path, arguments: tuple[str, ...], reason: str
-) -> None:
-    code, shown, err = run("queries", str(data), "--out", str(tmp_path / "queries"), *arguments)
-    assert (code, shown) == (2, "")
-    assert code_of(err) == reason
-    assert err.count("\n") == 1
-    assert not (tmp_path / "queries").exists()
-
-
-def test_predicted_facts_alone_need_queries(run: Relatum, example_run: Path) -> None:
-    code, out, err = run("evaluate", str(example_run), "--predicted-alone")
-    assert (code, out) == (2, "")
-    assert code_of(err) == "contradictory-options"

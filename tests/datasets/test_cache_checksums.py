@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from relatum.datasets import known_checksums
-from relatum.datasets.known_checksums import checksum_of, known_checksum
+from relatum.datasets import cache
+from relatum.datasets.cache import checksum_of, known_checksum
 
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("RELATUM_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(known_checksums, "_LARGE", 4)
-    monkeypatch.setattr(known_checksums, "_SETTLED", 10**7)
+    monkeypatch.setattr(cache, "_LARGE", 4)
+    monkeypatch.setattr(cache, "_SETTLED", 10**7)
     path = tmp_path / "facts.txt"
     path.write_bytes(b"likes\tann\tbob\n")
     time.sleep(0.05)
@@ -31,7 +31,7 @@ def digest(path: Path) -> str:
 def test_a_large_file_is_hashed_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert known_checksum(path) is None
     assert checksum_of(path) == digest(path) == known_checksum(path)
-    monkeypatch.setattr(known_checksums, "sha256_of", lambda path: "hashed again")
+    monkeypatch.setattr(cache, "sha256_of", lambda path: "hashed again")
     assert checksum_of(path) == digest(path)
 
 
@@ -48,11 +48,11 @@ def test_a_file_that_was_touched_is_hashed_again(path: Path) -> None:
 
 
 def test_a_file_of_this_moment_and_a_small_one_are_not_remembered(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known_checksums, "_SETTLED", 10**12)
+    monkeypatch.setattr(cache, "_SETTLED", 10**12)
     checksum_of(path)
     assert known_checksum(path) is None
-    monkeypatch.setattr(known_checksums, "_SETTLED", 0)
-    monkeypatch.setattr(known_checksums, "_LARGE", 1 << 20)
+    monkeypatch.setattr(cache, "_SETTLED", 0)
+    monkeypatch.setattr(cache, "_LARGE", 1 << 20)
     checksum_of(path)
     assert known_checksum(path) is None
 

@@ -7,8 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from relatum.statements.json_forms import parse_wikidata as parse
-from relatum.statements.json_forms import parse_wikipeople, write_wikipeople
+from relatum.statements.forms import FORMS, write_wikipeople
 from relatum.statements.statement import Statement, statement
 from support.made_statements import DataValue, document, fits_wikipeople, statements, wikidata_values
 from support.mistakes import mistake
@@ -57,6 +56,7 @@ ADAMS = {
         "P31": [{"mainsnak": {"snaktype": "novalue", "property": "P31"}, "rank": "deprecated"}],
     },
 }
+parse, parse_wikipeople = FORMS["wikidata"].parse, FORMS["wikipeople"].parse
 TIME = "+1974-01-01T00:00:00Z#0#0#0#9#http://www.wikidata.org/entity/Q1985727"
 
 
