@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 import relatum
 from relatum import DataError, Run, SettingError, UnknownNameError
-from relatum.resources.fact_index import fact_index
-from relatum.resources.facts import FactPage, facts_of, offset_of, token_of
+from relatum.resources.facts import FactPage, fact_index, facts_of, offset_of, token_of
 from support.mistakes import mistake
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from relatum import Run
-from relatum.resources.missing import missing
+from relatum.resources.relation import missing
 from support.mistakes import mistake
 
 

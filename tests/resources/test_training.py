@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import relatum
-from relatum.resources.training import training
+from relatum.resources.overview import training
 from support.mistakes import mistake
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from relatum.serving import app
 from relatum.serving.errors import CODES, STATUSES
-from relatum.serving.settings import ServerSettings
+from relatum.serving.security import ServerSettings
 from support.served import Client, Got, served
 
 PAGES = [

@@ -12,7 +12,7 @@ import pytest
 import relatum
 from relatum import Run
 from relatum.serving.addresses import PageContext, address
-from relatum.serving.settings import ServerSettings
+from relatum.serving.security import ServerSettings
 from support.hostile_names import hostile_names
 from support.served import Client, served
 

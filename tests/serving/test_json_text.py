@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from relatum.serving.json_text import json_of
+from relatum.serving.site import json_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from relatum.serving import pages
 from relatum.serving.addresses import PageContext
 from relatum.serving.errors import Refusal
-from relatum.serving.templating import static_edition
+from relatum.serving.pages import render, static_edition
 from support.sample_pages import entity, sample_pages
 
 PAGES = sample_pages()
@@ -103,8 +102,8 @@ def clean_tags() -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_are_shown_as_text(name: str) -> None:
-    for path, render in sample_pages(lambda one: name + one).items():
-        found = render()
+    for path, drawn in sample_pages(lambda one: name + one).items():
+        found = drawn()
         page = Outline(found)
         tags = [tag for tag, _ in page.elements if tag != "wbr"]
         clean = clean_tags()[path]
@@ -130,7 +129,7 @@ def test_what_takes_long_is_fetched_later_and_has_a_link_meanwhile() -> None:
     overview = PAGES["shop/relation"]()
     assert "data-load" not in overview
     at = PageContext("shop", ("shop",), "1.0", "/shop/quality.json")
-    page = pages.render_quality(None, at)
+    page = render("quality.html", at, data=None)
     assert 'data-load="/shop/quality?show=evaluation"' in page
     assert '<a href="/shop/quality?show=data#data">' in page
 
@@ -154,14 +153,14 @@ def test_an_error_says_what_was_asked_and_what_may_have_been_meant() -> None:
     page = Outline(PAGES["shop/error"]())
     assert "no entity drow" in page.text
     assert next(one for one in page.all("input") if one.get("id") == "question")["value"] == "sold(drow, ?)"
-    empty = pages.render_error(Refusal(False, "syntax", "no", ("no",), 404), PageContext("", (), "1.0"))
+    refusal = Refusal(False, "syntax", "no", ("no",), 404)
+    empty = render("error.html", PageContext("", (), "1.0"), refusal=refusal)
     assert "question" not in {one.get("id") for one in Outline(empty).all("input")}
 
 
 def test_a_query_of_several_lines_stands_in_the_box_in_one() -> None:
-    page = pages.render_error(
-        Refusal(False, "syntax", "no", ("no",), 400), PageContext("r", ("r",), "1"), question="SELECT a\nFROM b"
-    )
+    refusal, at = Refusal(False, "syntax", "no", ("no",), 400), PageContext("r", ("r",), "1")
+    page = render("error.html", at, refusal=refusal, question="SELECT a\nFROM b")
     assert 'value="SELECT a FROM b"' in page
 
 

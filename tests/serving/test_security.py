@@ -10,8 +10,7 @@ import pytest
 
 from relatum.serving import security
 from relatum.serving.errors import RequestError
-from relatum.serving.security import POLICY, Guard
-from relatum.serving.settings import ServerSettings
+from relatum.serving.security import POLICY, Guard, ServerSettings
 from support.mistakes import mistake
 
 TOKEN = "correct-horse-battery"  # noqa: S105

@@ -16,9 +16,17 @@ from relatum.resources.answers import (
 )
 from relatum.resources.entity import EntityPage, FactGroup, Neighbourhood, PredictedFacts, SimilarItem
 from relatum.resources.facts import FactPage
-from relatum.resources.missing import MissingFact, MissingPage
 from relatum.resources.names import EntityHit, FoundEntities, StandsIn
-from relatum.resources.overview import ColumnRow, DefinitionRow, PartSize, RelationRow, RunOverview
+from relatum.resources.overview import (
+    ColumnRow,
+    DefinitionRow,
+    PartSize,
+    RelationRow,
+    RunOverview,
+    Setting,
+    SettingSection,
+    TrainingView,
+)
 from relatum.resources.quality import (
     CalibrationPoint,
     CalibrationView,
@@ -28,13 +36,21 @@ from relatum.resources.quality import (
 )
 from relatum.resources.queries import QueryAnswers, QueryItem, WitnessItem
 from relatum.resources.references import EntityRef, FactRef
-from relatum.resources.relation import DoubtfulFacts, DoubtfulItem, RelationPage, RelationQuality, RelationRules
+from relatum.resources.relation import (
+    DoubtfulFacts,
+    DoubtfulItem,
+    MissingFact,
+    MissingPage,
+    RelationPage,
+    RelationQuality,
+    RelationRules,
+)
 from relatum.resources.rules import ExactRule, RulesView, SoftRuleItem
-from relatum.resources.training import CurvePoint, Setting, SettingSection, TrainingView
-from relatum.serving import pages
+from relatum.runs.journal import HistoryPoint
 from relatum.serving.addresses import PageContext
 from relatum.serving.decisions import Decision
 from relatum.serving.errors import Refusal
+from relatum.serving.pages import RunCard, render
 
 __all__ = ["entity", "fact", "sample_pages"]
 
@@ -83,7 +99,7 @@ def sample_pages(
     ]
     soft = [
         SoftRuleItem(
-            f"{sold}(X, Y, Z) :- {other}(Y, X).", sold, (other,), "buyer", 0.7, 70, 100, 5, ("for example",), "not so"
+            f"{sold}(X, Y, Z) :- {other}(Y, X).", "buyer", 0.7, 70, 100, 5, ("for example",), "not so", sold, (other,)
         )
         for other in (name("lent_to"), name("owns"), sold)
     ]
@@ -110,8 +126,8 @@ def sample_pages(
         "2026-01-02T03:04:05+00:00", (row, lent), 0.51, measured[0], True,
         (DefinitionRow("lent_to", "project[0, 1](sold)"),), False,
     )  # fmt: skip
-    points = tuple(CurvePoint(epoch, 0.5 * epoch, 3.0 / epoch) for epoch in range(1, 80))
-    scores = tuple(CurvePoint(epoch, 0.5 * epoch, 1 - 1 / epoch) for epoch in range(5, 80, 5))
+    points = tuple(HistoryPoint(epoch, 0.5 * epoch, 3.0 / epoch) for epoch in range(1, 80))
+    scores = tuple(HistoryPoint(epoch, 0.5 * epoch, 1 - 1 / epoch) for epoch in range(5, 80, 5))
     settings = (SettingSection("Model", (Setting("dim", "40"), Setting("model", "reale"))),)
     training = TrainingView(run, True, 79, 100, 40.0, 2, points, scores, scores[-1], settings, settings, 1)
     calibration = CalibrationView(0.08, 0.03, tuple(CalibrationPoint(x / 10, x / 10 + 0.02, 0.1) for x in range(10)))
@@ -140,34 +156,32 @@ def sample_pages(
     )  # fmt: skip
     hits = FoundEntities("dre", (EntityHit(entity(drew), "prefix", 61, (StandsIn(sold, "seller", 61),)),), truncated=False)
     found = QuestionAnswers(row.question or "", sold, (entity(drew), None, None), ("buyer",), tuple(answers), truncated=True)
-    cards = [pages.RunCard(run, overview), pages.RunCard("young", training=training), pages.RunCard("closed")]
+    cards = [RunCard(run, overview), RunCard("young", training=training), RunCard("closed")]
     facts = FactPage(entity(drew), None, None, tuple(known), 61, "token")
+    predicted = PredictedFacts(entity(drew), tuple(answers[-4:]), truncated=False)
+    parts = {
+        "quality": RelationQuality(sold, "test", measured[0], tuple(measured)),
+        "rules": RelationRules(sold, rules, rules),
+        "doubtful": DoubtfulFacts(sold, (doubtful,), truncated=True),
+        "missing": missing,
+    }
+    about = RelationPage(row, (("seller", "item"),), FactPage(None, sold, None, tuple(known), 1234, "token"))
+    refusal = Refusal(False, "unknown-name", "no entity drow", ("no entity drow",), 404, (drew,))
     return {
-        "": lambda: pages.render_home(cards, PageContext("", (run,), "1.0")),
-        run: lambda: pages.render_overview(overview, at),
-        f"{run}/ask": lambda: pages.render_answers(found, at),
-        f"{run}/query": lambda: pages.render_query(rows, at),
-        f"{run}/explain": lambda: pages.render_fact(explained, at),
-        f"{run}/entity": lambda: pages.render_entity(
-            page, at, predicted=PredictedFacts(entity(drew), tuple(answers[-4:]), truncated=False), neighbourhood=around
-        ),
-        f"{run}/relation": lambda: pages.render_relation(
-            RelationPage(row, (("seller", "item"),), FactPage(None, sold, None, tuple(known), 1234, "token")),
-            at,
-            quality=RelationQuality(sold, "test", measured[0], tuple(measured)),
-            rules=RelationRules(sold, rules, rules),
-            doubtful=DoubtfulFacts(sold, (doubtful,), truncated=True),
-            missing=missing,
-        ),
-        f"{run}/facts": lambda: pages.render_facts(facts, at),
-        f"{run}/missing": lambda: pages.render_missing_relations(overview, at),
-        f"{run}/missing/sold": lambda: pages.render_missing(missing, at, {one.entities: one for one in decided}),
-        f"{run}/decisions": lambda: pages.render_decisions(decided, at),
-        f"{run}/rules": lambda: pages.render_rules(rules, at),
-        f"{run}/quality": lambda: pages.render_quality(quality, at, data),
-        f"{run}/training": lambda: pages.render_training(training, at),
-        f"{run}/error": lambda: pages.render_error(
-            Refusal(False, "unknown-name", "no entity drow", ("no entity drow",), 404, (drew,)), at, question="sold(drow, ?)"
-        ),
-        f"{run}/find": lambda: pages.render_found(hits, at),
+        "": lambda: render("home.html", PageContext("", (run,), "1.0"), runs=cards),
+        run: lambda: render("overview.html", at, overview),
+        f"{run}/ask": lambda: render("answers.html", at, found),
+        f"{run}/query": lambda: render("query.html", at, rows),
+        f"{run}/explain": lambda: render("fact.html", at, explained),
+        f"{run}/entity": lambda: render("entity.html", at, page, predicted=predicted, neighbourhood=around),
+        f"{run}/relation": lambda: render("relation.html", at, about, **parts),
+        f"{run}/facts": lambda: render("facts.html", at, facts),
+        f"{run}/missing": lambda: render("missing_relations.html", at, overview),
+        f"{run}/missing/sold": lambda: render("missing.html", at, missing, decided={one.entities: one for one in decided}),
+        f"{run}/decisions": lambda: render("decisions.html", at, decisions=decided),
+        f"{run}/rules": lambda: render("rules.html", at, rules),
+        f"{run}/quality": lambda: render("quality.html", at, quality, data=data),
+        f"{run}/training": lambda: render("training.html", at, training),
+        f"{run}/error": lambda: render("error.html", at, refusal=refusal, question="sold(drow, ?)"),
+        f"{run}/find": lambda: render("found.html", at, hits),
     }

@@ -1,35 +1,37 @@
-"""A run at a glance: what it was trained on, its relations, and how good it is."""
+"""A run at a glance: what it was trained on, its relations, and how good it is; and how its training went, or goes."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from relatum.api import Run
+from relatum.errors import RelatumError
 from relatum.report.quality import Measured
+from relatum.report.study import provenance_by_section, settings_by_section
 from relatum.resources.limits import MOST_RELATIONS
 from relatum.resources.quality import measured_overall
 from relatum.resources.references import EntityRef, entity_ref, role_names
 from relatum.runs.definitions import definition_text
-from relatum.runs.lookup import RelationSummary, describe_relations
+from relatum.runs.directory import JOURNAL, SPEC, read_environment, why_no_run
+from relatum.runs.journal import HistoryPoint, read_history
+from relatum.runs.lookup import ColumnSummary, RelationSummary, describe_relations
+from relatum.runs.spec import Spec
+
+_POINTS = 2000  # of a curve: more do not show
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnRow:
-    """A position of a relation.
+class ColumnRow(ColumnSummary):
+    """A position of a relation, from 0: its role or else its number, and what its entities and their values are.
 
-    Attributes:
-        position: its number, from 0.
-        role: how it is called; its number where it has no role.
-        entity_type: what its entities are, where the relation was a table; None where that is not known.
-        value_type: what their values are: `whole`, `number` or `text`; None where that is not known.
+    The type of the entities is known where the relation was a table. Values are `whole`, `number` or `text`.
     """
 
-    position: int
     role: str
-    entity_type: str | None
-    value_type: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,3 +175,90 @@ def _row(run: Run, one: RelationSummary) -> RelationRow:
     example = None if one.example is None else tuple(entity_ref(run, name) for name in one.example)
     text = definition_text(run.definitions, one.name, roles=True) if one.name in run.definitions else None
     return RelationRow(one.name, len(columns), columns, one.facts, example, one.question, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting or a version: its name, and its value as text."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class SettingSection:
+    """Settings that belong together."""
+
+    title: str
+    settings: tuple[Setting, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingView:
+    """How training went, or goes.
+
+    Attributes:
+        name: the name of the run's directory.
+        finished: whether the run has its model.
+        epochs: how many epochs there were so far.
+        planned: how many there are to be at most.
+        seconds: how long training took so far.
+        sessions: how often it was begun or resumed.
+        losses: the training loss by epoch.
+        validations: the MRR on validation facts, by epoch.
+        best: the best validation; None where there is none.
+        settings: what the run was made by.
+        provenance: versions, machine, and checksums of the data.
+        updates: how often facts were folded in since.
+    """
+
+    name: str
+    finished: bool
+    epochs: int
+    planned: int
+    seconds: float
+    sessions: int
+    losses: tuple[HistoryPoint, ...]
+    validations: tuple[HistoryPoint, ...]
+    best: HistoryPoint | None
+    settings: tuple[SettingSection, ...]
+    provenance: tuple[SettingSection, ...]
+    updates: int
+
+
+def training(folder: Path) -> TrainingView:
+    """Return how the training of the run in a directory went or goes; the journal is only read."""
+    if not (folder / SPEC).exists():
+        raise RelatumError("not-a-run", why_no_run(folder), place=folder.name)
+    spec, environment = Spec.of_run(folder / SPEC), read_environment(folder)
+    history = read_history(folder / JOURNAL)
+    return TrainingView(
+        name=folder.resolve().name,
+        finished=(folder / "config.json").exists(),
+        epochs=history.epochs,
+        planned=int(spec.training.epochs),
+        seconds=history.seconds,
+        sessions=history.sessions,
+        losses=_points(history.losses),
+        validations=_points(history.scores),
+        best=history.best,
+        settings=_sections(settings_by_section(spec.to_dict())),
+        provenance=_sections(provenance_by_section(environment)),
+        updates=len(environment.get("updates", ())),
+    )
+
+
+def _points(points: Sequence[HistoryPoint]) -> tuple[HistoryPoint, ...]:
+    """Return the points of a curve, at most so many, the last one among them."""
+    step = -(-len(points) // _POINTS) or 1
+    return tuple(points[::-1][::step][::-1])
+
+
+def _sections(sections: Mapping[str, Mapping[str, Any]]) -> tuple[SettingSection, ...]:
+    def text(value: object) -> str:
+        return "" if value is None else str(value)
+
+    return tuple(
+        SettingSection(title, tuple(Setting(name, text(value)) for name, value in settings.items()))
+        for title, settings in sections.items()
+    )

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from relatum.serving.errors import RequestError
-from relatum.serving.workers import Workers
+from relatum.serving.site import Workers
 
 
 def test_work_gives_what_it_returns_or_raises() -> None:
