@@ -122,9 +122,9 @@ def sample_pages(
     )
     around = Neighbourhood(entity(drew), (*known, *new, fact(name("lent_to"), others[0], drew)), truncated=True)
     overview = RunOverview(
-        run, "ReAlE", 40, "shop", 485, (PartSize("train", 1200), PartSize("valid", 40), PartSize("test", 40)),
-        "2026-01-02T03:04:05+00:00", (row, lent), 0.51, measured[0], True,
-        (DefinitionRow("lent_to", "project[0, 1](sold)"),), False,
+        (row, lent), 485, True, False, run, "ReAlE", 40, "shop",
+        (PartSize("train", 1200), PartSize("valid", 40), PartSize("test", 40)),
+        "2026-01-02T03:04:05+00:00", 0.51, measured[0], (DefinitionRow("lent_to", "project[0, 1](sold)"),),
     )  # fmt: skip
     points = tuple(HistoryPoint(epoch, 0.5 * epoch, 3.0 / epoch) for epoch in range(1, 80))
     scores = tuple(HistoryPoint(epoch, 0.5 * epoch, 1 - 1 / epoch) for epoch in range(5, 80, 5))

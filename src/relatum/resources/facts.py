@@ -35,19 +35,12 @@ class FactIndex:
     """
 
     def __init__(self, run: Run) -> None:
-        self._run, names = run, list(run.split.parts)
-        self.parts = names
-        columns: list[list[Int32]] = [[] for _ in run.model.schema]
-        sources: list[list[Int32]] = [[] for _ in run.model.schema]
-        for number, relation in enumerate(run.model.schema):
-            for part, graph in enumerate(run.split.parts.values()):
-                found = graph.table(relation.name).columns
-                columns[number].append(found)
-                sources[number].append(np.full(found.shape[1], part, np.int32))
-        self._tables: list[Int32] = []
-        self._sources: list[Int32] = []
-        for each, parts in zip(columns, sources, strict=True):
-            table, part_of = np.concatenate(each, axis=1), np.concatenate(parts)
+        self._run, self.parts = run, list(run.split.parts)
+        self._tables, self._sources = list[Int32](), list[Int32]()
+        for relation in run.model.schema:
+            held = [graph.table(relation.name).columns for graph in run.split.parts.values()]
+            table = np.concatenate(held, axis=1)
+            part_of = np.repeat(np.arange(len(held), dtype=np.int32), [columns.shape[1] for columns in held])
             order = np.lexsort([part_of, *table[::-1]])  # of a fact in several parts the first one counts
             table, part_of = table[:, order], part_of[order]
             first = differs_from_previous(list(table))
@@ -159,21 +152,15 @@ def facts_of(
     after: str | None = None,
     limit: int = 50,
 ) -> FactPage:
-    """Return known facts: of an entity, of a relation, of an entity at a role of a relation, or all.
+    """Return a page of known facts: of an entity, of a relation, of an entity at a role of a relation, or all.
 
-    Args:
-        run: the run whose facts they are.
-        entity: a whole name, a value, or a label.
-        relation: the name of a relation, stored or defined; without one, facts of stored relations.
-        role: a role of the relation, or the number of a position; needs an entity and a relation.
-        after: the token of the page before.
-        limit: how many facts a page has; at most MOST_FACTS.
+    The relation is stored or defined; without one there are facts of stored relations. The role is one of its roles or the
+    number of a position, and `after` the token of the page before.
     """
     limit = bounded("limit", limit, MOST_FACTS)
     if role is not None and (entity is None or relation is None):
-        raise SettingError(
-            "option-needs-option", "says where an entity stands in a relation", place="role", remedy="give both of these too"
-        )
+        reason = "says where an entity stands in a relation"
+        raise SettingError("option-needs-option", reason, place="role", remedy="give both of these too")
     schema = None if relation is None else run.schema[relation]
     position = None if role is None or schema is None else schema.position(role)
     name = None if entity is None else run.entities[run.entity_id(entity)]
@@ -242,9 +229,8 @@ def offset_of(token: str | None, *wanted: object) -> int:
         raw = b""
     offset = int.from_bytes(raw[:_OFFSET], "big")
     if len(raw) != _OFFSET + _CHECK or token.rstrip("=") != token_of(offset, *wanted):  # one spelling of several
-        raise DataError(
-            "foreign-token", "this token leads to no page of what is wanted here", remedy="start again without it"
-        )
+        reason = "this token leads to no page of what is wanted here"
+        raise DataError("foreign-token", reason, remedy="start again without it")
     return offset
 
 

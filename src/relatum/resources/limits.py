@@ -43,9 +43,8 @@ def bounded(name: str, value: object, most: int, *, least: int = 1) -> int:
 def bounded_seconds(seconds: float) -> float:
     """Return how long a question may take; refused if it is nothing, or too long."""
     if not math.isfinite(seconds) or not 0 < seconds <= MOST_SECONDS:
-        raise SettingError(
-            "setting-out-of-range", f"must be above 0 and at most {MOST_SECONDS:g}, not {seconds:g}", place="seconds"
-        )
+        reason = f"must be above 0 and at most {MOST_SECONDS:g}, not {seconds:g}"
+        raise SettingError("setting-out-of-range", reason, place="seconds")
     return float(seconds)
 
 

@@ -74,41 +74,6 @@ class DefinitionRow:
 
 
 @dataclass(frozen=True, slots=True)
-class RunOverview:
-    """A run at a glance.
-
-    Attributes:
-        name: the name of its directory, or of its data where it is in memory.
-        model: what the model is called.
-        dim: the size of its embeddings.
-        data: what it was trained on.
-        entities: how many entities there are.
-        facts: how many facts each split part has.
-        created: when its training began, in UTC, as ISO 8601; None where the journal does not tell.
-        relations: all relations, stored and defined, those with most facts first.
-        validation_mrr: the best MRR on validation facts during training; None where there were none.
-        quality: how it ranks the held-out facts of `quality.part`; None until `quality` was asked for once.
-        calibrated: whether answers have probabilities.
-        definitions: the relations that were defined on it.
-        truncated: whether there are more relations than are listed.
-    """
-
-    name: str
-    model: str
-    dim: int
-    data: str
-    entities: int
-    facts: tuple[PartSize, ...]
-    created: str | None
-    relations: tuple[RelationRow, ...]
-    validation_mrr: float | None
-    quality: Measured | None
-    calibrated: bool
-    definitions: tuple[DefinitionRow, ...]
-    truncated: bool
-
-
-@dataclass(frozen=True, slots=True)
 class RunSchema:
     """What can be asked of a run.
 
@@ -125,36 +90,62 @@ class RunSchema:
     truncated: bool
 
 
+@dataclass(frozen=True, slots=True)
+class RunOverview(RunSchema):
+    """A run at a glance: what can be asked of it, what it was made of, and how good it is.
+
+    Attributes:
+        name: the name of its directory, or of its data where it is in memory.
+        model: what the model is called.
+        dim: the size of its embeddings.
+        data: what it was trained on.
+        facts: how many facts each split part has.
+        created: when its training began, in UTC, as ISO 8601; None where the journal does not tell.
+        validation_mrr: the best MRR on validation facts during training; None where there were none.
+        quality: how it ranks the held-out facts of `quality.part`; None until `quality` was asked for once.
+        definitions: the relations that were defined on it.
+    """
+
+    name: str
+    model: str
+    dim: int
+    data: str
+    facts: tuple[PartSize, ...]
+    created: str | None
+    validation_mrr: float | None
+    quality: Measured | None
+    definitions: tuple[DefinitionRow, ...]
+
+
 def overview(run: Run) -> RunOverview:
     """Return a run at a glance."""
-    rows, history = relation_rows(run), run.history
+    best, data = run.history.best, Path(run.split.source).name or run.split.source
     began = next((float(event["time"]) for event in run.events if event.get("event") == "start"), None)
-    data = Path(run.split.source).name or run.split.source
     return RunOverview(
+        **_askable(run),
         name=data if run.folder is None else run.folder.resolve().name,
         model=run.model.title,
         dim=int(run.spec.settings.dim),
         data=data,
-        entities=len(run.entities),
         facts=tuple(PartSize(part, len(graph)) for part, graph in run.split.parts.items()),
         created=None if began is None else datetime.fromtimestamp(began, UTC).isoformat(timespec="seconds"),
-        relations=rows[:MOST_RELATIONS],
-        validation_mrr=None if history.best is None else history.best.value,
+        validation_mrr=None if best is None else best.value,
         quality=measured_overall(run),
-        calibrated=run.calibration is not None,
         definitions=tuple(
             DefinitionRow(name, definition_text(run.definitions, name, roles=True)) for name in run.definitions
         ),
-        truncated=len(rows) > MOST_RELATIONS,
     )
 
 
 def schema(run: Run) -> RunSchema:
     """Return what can be asked of a run."""
-    rows = relation_rows(run)
-    return RunSchema(
-        rows[:MOST_RELATIONS], len(run.entities), run.calibration is not None, truncated=len(rows) > MOST_RELATIONS
-    )
+    return RunSchema(**_askable(run))
+
+
+def _askable(run: Run) -> dict[str, Any]:
+    rows, calibrated = relation_rows(run), run.calibration is not None
+    listed, truncated = rows[:MOST_RELATIONS], len(rows) > MOST_RELATIONS
+    return {"relations": listed, "entities": len(run.entities), "calibrated": calibrated, "truncated": truncated}
 
 
 def relation_rows(run: Run) -> tuple[RelationRow, ...]:

@@ -57,14 +57,9 @@ def what_if(
 ) -> WhatIf:
     """Return the k best rows that answer a query if facts were true and relations defined; the run stays as it is.
 
-    Args:
-        run: the run that is asked.
-        text: a question, a query of SQL or of algebra.
-        facts: such as `sold(drew, alex, book)`; at most MOST_ASSUMED.
-        definitions: expressions by the names of the relations that they define; at most MOST_DEFINITIONS.
-        k: how many rows.
-        new_only: leave out rows that follow from known and assumed facts.
-        seconds: that each of the two searches may take.
+    The text is a question or a query, and definitions are expressions by the names of the relations that they define. Rows
+    that follow from known and assumed facts are left out if only new ones are wanted. Each of the two searches may take so
+    many seconds.
     """
     given = dict(definitions or {})
     for name, count, most in (("facts", len(facts), MOST_ASSUMED), ("definitions", len(given), MOST_DEFINITIONS)):

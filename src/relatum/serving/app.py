@@ -37,7 +37,6 @@ from relatum.serving.site import HTML, JSON, Site, json_of, site_of, wants_json
 _LOG = logging.getLogger("relatum.serving")
 _MOST_LISTED = 20  # things that are wrong with one request
 _PATIENCE = 60  # seconds in which a process must show that it is alive: loading a run takes some
-_REFUSAL = "#/components/schemas/Refusal"
 _RELOAD_SECONDS = 1.0  # how often the directories of runs are looked at
 
 _as_long_as_the_process = ExitStack()
@@ -107,7 +106,7 @@ def _inner_app(site: Site) -> FastAPI:
             watching.cancel()
             site.close()
 
-    app = FastAPI(
+    app = _Described(
         title="relatum",
         version=str(API_VERSION),
         description="Questions, facts and predictions of trained runs. The server only reads, but for decisions.",
@@ -122,7 +121,6 @@ def _inner_app(site: Site) -> FastAPI:
         app.add_exception_handler(kind, _handled)
     for addresses in (server, decided, routes):  # the first match counts
         app.include_router(addresses)
-    _describe(app)
     return app
 
 
@@ -142,31 +140,25 @@ async def _watch(site: Site) -> None:
                 _LOG.exception("%s: could not be looked at", hosted.name)
 
 
-def _describe(app: FastAPI) -> None:
-    """Let an app describe itself when it is asked to; as models of each address, refusals would make it start slowly."""
-    described = app.openapi
+class _Described(FastAPI):
+    """An app that describes itself when it is asked to; as models of each address, refusals would make it start slowly."""
 
-    def openapi() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            app.openapi_schema = _with_refusals(described())
-        return app.openapi_schema
-
-    app.openapi = openapi  # type: ignore[method-assign]  # as FastAPI's own guide has it
-
-
-def _with_refusals(description: dict[str, Any]) -> dict[str, Any]:
-    """Return a description in which every address may refuse; what cannot be used is refused with 400, never with 422."""
-    content = {"application/json": {"schema": {"$ref": _REFUSAL}}}
-    refusals = {str(status): {"description": text, "content": content} for status, text in STATUSES.items()}
-    for methods in description["paths"].values():
-        for operation in methods.values():
-            operation["responses"].pop("422", None)
-            operation["responses"].update(refusals)
-    schemas = description["components"]["schemas"]
-    for name in ("HTTPValidationError", "ValidationError"):
-        schemas.pop(name, None)
-    schemas["Refusal"] = TypeAdapter(Refusal).json_schema()
-    return description
+    def openapi(self) -> dict[str, Any]:
+        """Return a description in which every address may refuse; what cannot be used gets 400, never 422."""
+        if self.openapi_schema is not None:
+            return self.openapi_schema
+        description = super().openapi()
+        content = {"application/json": {"schema": {"$ref": "#/components/schemas/Refusal"}}}
+        refusals = {str(status): {"description": text, "content": content} for status, (_, text) in STATUSES.items()}
+        for methods in description["paths"].values():
+            for operation in methods.values():
+                operation["responses"].pop("422", None)
+                operation["responses"].update(refusals)
+        schemas = description["components"]["schemas"]
+        for name in ("HTTPValidationError", "ValidationError"):
+            schemas.pop(name, None)
+        schemas["Refusal"] = TypeAdapter(Refusal).json_schema()
+        return description
 
 
 async def _handled(request: Request, error: Exception) -> Response:
@@ -176,7 +168,7 @@ async def _handled(request: Request, error: Exception) -> Response:
         if error.status_code == 404:
             error = RequestError(404, "there is nothing at this address; /-/openapi.json lists what there is")
         elif error.status_code == 405:
-            error = RequestError(405, STATUSES[405])
+            error = RequestError(405, STATUSES[405][1])
         else:
             error = RequestError(error.status_code, str(error.detail))
     found = _refused(request, error)

@@ -1,6 +1,6 @@
 """Pages: what resources hold as HTML, by templates that escape all they are given and know where all links lead.
 
-What takes long to work out is handed in apart, or is None: then the page says where it can be had, and its script fetches it.
+What takes long to work out is handed in apart, or is None: then the page says where it can be had, and a script gets it.
 """
 
 from __future__ import annotations
