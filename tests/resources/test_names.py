@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import relatum
 from relatum import Run, SettingError
-from relatum.resources.cursor import is_sql
 from relatum.resources.names import SuggestedNames, find, suggest
 
 
@@ -87,20 +86,6 @@ def test_more_than_k_are_flagged(tables: Run) -> None:
 def test_no_text_is_refused(example: Run, text: str, cursor: int) -> None:
     found = suggest(example, text, cursor)
     assert 0 <= found.start <= found.end <= len(text)
-
-
-@pytest.mark.parametrize(
-    "text", ["select[item = tea](sold)", "select(a, ?)", "update(a, b)", "sold(drew, ?, book)", "", "("]
-)
-def test_algebra_and_questions_are_not_taken_for_sql(text: str) -> None:
-    assert not is_sql(text)
-
-
-@pytest.mark.parametrize(
-    "text", ["SELECT * FROM a", "select buyer", " Explain select 1", "CREATE VIEW x AS SELECT 1", "drop table x"]
-)
-def test_sql_is_known_by_its_first_word(text: str) -> None:
-    assert is_sql(text)
 
 
 def test_entities_are_found_by_name_value_label_and_spelling(tables: Run) -> None:

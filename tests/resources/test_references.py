@@ -8,17 +8,12 @@ from relatum.runs.answers import parse_question
 from support.mistakes import mistake
 
 
-def test_an_entity_of_a_table_has_a_label_and_a_type(tables: Run) -> None:
+def test_an_entity_of_a_table_has_a_label_and_its_longest_type_and_one_of_facts_a_name_alone(
+    tables: Run, example: Run
+) -> None:
     assert entity_ref(tables, "customers:7") == EntityRef("customers:7", "customer 7", "customers")
-
-
-def test_an_entity_of_facts_has_a_name_alone(example: Run) -> None:
+    assert entity_ref(tables, "customers.city:Paris").type == "customers.city"
     assert entity_ref(example, "drew") == EntityRef("drew", None, None)
-
-
-def test_the_longest_type_wins(tables: Run) -> None:
-    city = next(name for name in tables.entities if name.startswith("customers.city:"))
-    assert entity_ref(tables, city).type == "customers.city"
 
 
 def test_the_text_of_a_fact_can_be_read_back(example: Run) -> None:

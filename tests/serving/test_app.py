@@ -73,20 +73,30 @@ def test_parts_that_take_long_are_worked_out_where_they_are_wanted(client: Clien
             assert f'data-load="{path}?show={part}"' not in whole.text
 
 
-def test_what_is_wrong_is_refused_in_one_shape(client: Client) -> None:
-    assert is_refusal(client.get("/nope.json"), 404, "unknown-name")
-    assert is_refusal(client.get("/example/nope.json"), 404, "not-found")
-    assert is_refusal(client.get("/example/entity/drwe.json"), 404, "unknown-name")
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("GET", "/nope.json", 404, "unknown-name"),
+        ("GET", "/example/nope.json", 404, "not-found"),
+        ("GET", "/example/entity/drwe.json", 404, "unknown-name"),
+        ("GET", "/example/ask.json?q=sold(", 400, "syntax"),
+        ("GET", "/example/facts.json?limit=0&after=x", 400, "bad-request"),
+        ("GET", "/example/facts.json?after=nope", 400, "foreign-token"),
+        ("GET", "/example/entity.json", 400, "bad-request"),
+        ("GET", "/example/entity.json?number=99999", 404, "not-found"),
+        ("GET", "/example/ask.json?q=" + "a" * 40_000, 414, "address-too-long"),
+        ("DELETE", "/example/ask.json", 405, "wrong-method"),
+        ("POST", "/example/what_if.json", 400, "bad-request"),
+    ],
+)
+def test_what_is_wrong_is_refused_in_one_shape(client: Client, method: str, path: str, status: int, code: str) -> None:
+    got = client.post(path, {"q": 1}) if method == "POST" else client.get(path, method=method)
+    assert is_refusal(got, status, code)
+
+
+def test_a_wrong_name_is_answered_with_near_ones(client: Client) -> None:
     assert client.get("/example/entity/drwe.json").json["nearest"][0] == "drew"
     assert client.get("/exampel.json").json["nearest"] == ["example"]
-    assert is_refusal(client.get("/example/ask.json?q=sold("), 400, "syntax")
-    assert is_refusal(client.get("/example/facts.json?limit=0&after=x"), 400, "bad-request")
-    assert is_refusal(client.get("/example/facts.json?after=nope"), 400, "foreign-token")
-    assert is_refusal(client.get("/example/entity.json"), 400, "bad-request")
-    assert is_refusal(client.get("/example/entity.json?number=99999"), 404, "not-found")
-    assert is_refusal(client.get("/example/ask.json", method="DELETE"), 405, "wrong-method")
-    assert is_refusal(client.get("/example/ask.json?q=" + "a" * 40_000), 414, "address-too-long")
-    assert is_refusal(client.post("/example/what_if.json", {"q": 1}), 400, "bad-request")
     page = client.get("/example/entity/drwe")
     assert page.status == 404
     assert "did you mean" in page.text
