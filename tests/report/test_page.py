@@ -241,7 +241,8 @@ def test_definitions_take_part_and_a_missing_journal_is_said(trained: Path, tmp_
 
 HOSTILE = [
     "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "'onmouseover='alert(1)",
-    "</style></svg></title>&amp;&lt;", "\u202eevil\u2066", "שלום עולם", "\x01\x7f\x85", "long_" * 2000, "𝕏" * 200, "{{ 7 * 7 }}", "{% raw %}{# note #}",
+    "</style></svg></title>&amp;&lt;", "\u202eevil\u2066", "שלום עולם", "\x01\x7f\x85", "long_" * 2000, "𝕏" * 200,
+    "{{ 7 * 7 }}", "{% raw %}{# note #}",
     "{{ study.__class__.__mro__ }}", "${7*7}#{7*7}", "<!-- comment -->", "<![CDATA[x]]>", "]]></svg><svg onload=alert(1)>",
     "<a href=javascript:alert(1)>go</a>", "<iframe src=//example.com></iframe>", "<base href=//example.com>",
     '" style="display:none', "' autofocus onfocus='alert(1)", "`onclick=alert(1)`", "&#60;script&#62;", "</td></tr></table>",

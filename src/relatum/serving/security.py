@@ -10,20 +10,18 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import socket
-from collections.abc import Iterable
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from pydantic_core import to_json
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from relatum.errors import SettingError
 from relatum.listening import check_token, is_loopback
 from relatum.serving.errors import RequestError, refusal_of
-
-Headers = Iterable[tuple[bytes, bytes]]
 
 COOKIE = "relatum_token"
 BODY_BYTES = 1 << 16  # that a body may have
@@ -124,17 +122,19 @@ class Guard:
         try:
             entry = self._checked(scope)
         except RequestError as error:
-            await _refuse(guarded, error)
+            asked = {"www-authenticate": "Bearer"} if error.status == 401 else {}
+            body = to_json(refusal_of(error), ensure_ascii=True)
+            await Response(body, error.status, asked, "application/json")(scope, receive, guarded)
             return
         if entry is not None:
-            await _send(guarded, 303, b"", entry)
+            await Response(status_code=303, headers=entry)(scope, receive, guarded)
             return
         if head:  # answered as GET is, without the body
             scope = {**scope, "method": "GET"}
-        body = receive if scope["method"] in _SAFE else _Bounded(receive, BODY_BYTES)
+        body = receive if scope["method"] in _SAFE else _bounded(receive, BODY_BYTES)
         await self._app(scope, body, guarded)
 
-    def _checked(self, scope: Scope) -> Headers | None:
+    def _checked(self, scope: Scope) -> dict[str, str] | None:
         """Refuse what must not pass; return the headers that send a browser with a token in its address on its way."""
         headers = dict[bytes, bytes](scope["headers"])
         host, source, site = headers.get(b"host"), headers.get(b"origin"), headers.get(b"sec-fetch-site")
@@ -163,7 +163,7 @@ class Guard:
             name = host.lower()
         return name in self._names or (self._any_address and _is_address(name))
 
-    def _admitted(self, scope: Scope, authorization: bytes | None, cookie: bytes | None) -> Headers | None:
+    def _admitted(self, scope: Scope, authorization: bytes | None, cookie: bytes | None) -> dict[str, str] | None:
         """Refuse a request without the token; return where a browser goes on that has it in its address."""
         if authorization is not None and authorization[:7].lower() == b"bearer ":
             if self._is_token(authorization[7:].strip()):
@@ -179,30 +179,26 @@ class Guard:
                 path = "/" + (scope.get("raw_path") or b"").decode("latin-1").lstrip("/")  # `//x` would be another host
                 secure = "; Secure" if scope.get("scheme") == "https" else ""
                 kept = f"{COOKIE}={given[0]}; Path=/; HttpOnly; SameSite=Strict{secure}"
-                return [
-                    (b"location", (path + ("?" + rest if rest else "")).encode("latin-1", "replace")),
-                    (b"set-cookie", kept.encode("latin-1")),
-                    (b"cache-control", b"no-store"),
-                ]
+                return {"location": path + ("?" + rest if rest else ""), "set-cookie": kept, "cache-control": "no-store"}
         raise RequestError(401, "a token is needed: send Authorization: Bearer TOKEN, or open the address with ?token=TOKEN")
 
     def _is_token(self, given: bytes) -> bool:
         return self._token is not None and hmac.compare_digest(given, self._token)
 
 
-class _Bounded:
-    """Hands on a body as long as it is short enough; one that says it is short and is not is cut off."""
+def _bounded(receive: Receive, most: int) -> Receive:
+    """Return what hands on a body as long as it is short enough; one that says it is short and is not is cut off."""
+    left = most
 
-    def __init__(self, receive: Receive, most: int) -> None:
-        self._receive, self._left = receive, most
-
-    async def __call__(self) -> Message:
-        message = await self._receive()
-        if message["type"] == "http.request":
-            self._left -= len(message.get("body", b""))
-            if self._left < 0:
-                raise RequestError(413, "the body is too long")
+    async def bounded() -> Message:
+        nonlocal left
+        message = await receive()
+        left -= len(message.get("body", b""))
+        if left < 0:
+            raise RequestError(413, "the body is too long")
         return message
+
+    return bounded
 
 
 def _host_of(source: bytes) -> bytes:
@@ -227,16 +223,3 @@ def _cookie(header: bytes) -> bytes:
     except CookieError:
         return b""
     return b"" if found is None else found.value.encode("latin-1")
-
-
-async def _refuse(send: Send, error: RequestError) -> None:
-    more = [(b"www-authenticate", b"Bearer")] if error.status == 401 else []
-    await _send(
-        send, error.status, to_json(refusal_of(error), ensure_ascii=True), [(b"content-type", b"application/json"), *more]
-    )
-
-
-async def _send(send: Send, status: int, body: bytes, headers: Headers) -> None:
-    length = (b"content-length", str(len(body)).encode())
-    await send({"type": "http.response.start", "status": status, "headers": [length, *headers]})
-    await send({"type": "http.response.body", "body": body})

@@ -59,32 +59,20 @@ class Workers:
         if self.taken >= self.most:
             raise RequestError(503, "too many requests are at work; try again in a second", retry_after=_RETRY_AFTER)
         loop = asyncio.get_running_loop()
-        found: asyncio.Future[_Found] = loop.create_future()
 
-        def deliver(value: _Found | None, error: BaseException | None) -> None:
+        def ended() -> None:
             self.taken -= 1
-            if found.done():  # it took too long, or the client has hung up
-                return
-            if error is not None:
-                found.set_exception(error)
-            else:
-                found.set_result(value)  # type: ignore[arg-type]
 
-        def run() -> None:
-            value, error = None, None
-            try:
-                if not found.done():  # it may have waited for longer than it has
-                    value = work()
-            except BaseException as raised:
-                error = raised
+        def end(_: object) -> None:
             with contextlib.suppress(RuntimeError):  # a server that has stopped meanwhile needs it no more
-                loop.call_soon_threadsafe(deliver, value, error)
+                loop.call_soon_threadsafe(ended)
 
         self.taken += 1
-        self._pool.submit(run)
+        at_work = self._pool.submit(work)
+        at_work.add_done_callback(end)
         try:
             async with asyncio.timeout(self.seconds) as clock:
-                return await found
+                return await asyncio.wrap_future(at_work)  # what waits is not begun once nobody waits for it
         except TimeoutError:
             if not clock.expired():  # it is the work's own
                 raise
