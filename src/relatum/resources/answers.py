@@ -114,7 +114,7 @@ class ExplainedFact:
 
 def complete(
     run: Run,
-    question: str,
+    question: str | Question,
     k: int = 10,
     *,
     new_only: bool = False,
@@ -129,21 +129,8 @@ def complete(
     """
     bounded("k", k, MOST_ANSWERS)
     bounded("reasons", reasons, MOST_REASONS, least=0)
-    parsed = parse_question(bounded_text(question, "the question"), run.schema)
-    return answered(run, parsed, k, new_only=new_only, reasons=reasons, seconds=bounded_seconds(seconds), coverage=coverage)
-
-
-def answered(
-    run: Run,
-    parsed: Question,
-    k: int,
-    *,
-    new_only: bool = False,
-    reasons: int = 0,
-    seconds: float = SECONDS,
-    coverage: float | None = None,
-) -> QuestionAnswers:
-    """Return the answers to a question that was read already; what `complete` takes."""
+    seconds = bounded_seconds(seconds)
+    parsed = parse_question(bounded_text(question, "the question"), run.schema) if isinstance(question, str) else question
     found = run.complete(parsed, k=k, new_only=new_only, seconds=seconds, coverage=coverage)
     known, new = found.known[:k], found.new if coverage is None else found.new[:MOST_ANSWERS]
     relation, roles = parsed.relation, role_names(run, parsed.relation)

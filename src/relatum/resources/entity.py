@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from relatum.api import Run
-from relatum.resources.answers import AnswerItem, answered, reasons_for
+from relatum.resources.answers import AnswerItem, complete, reasons_for
 from relatum.resources.facts import Standing, fact_index
 from relatum.resources.limits import MOST_ANSWERS, MOST_FACTS, MOST_REASONS, bounded, bounded_seconds
 from relatum.resources.references import EntityRef, FactRef, entity_ref, role_names
@@ -131,7 +131,7 @@ def predicted(
     for number, question in enumerate(_questions(run, run.entities.id(whole))):
         if stopped := number >= _QUESTIONS or time.monotonic() > until:
             break
-        for item in answered(run, question, min(k, 10), new_only=True).answers:
+        for item in complete(run, question, min(k, 10), new_only=True).answers:
             if (item.probability or 0.0) >= least and item.fact.text not in best:
                 best[item.fact.text] = item
     ranked = sorted(best.values(), key=lambda one: -(one.probability or 0.0))[:k]

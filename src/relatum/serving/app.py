@@ -24,9 +24,9 @@ from uvicorn.supervisors import Multiprocess
 from relatum.errors import RelatumError
 from relatum.listening import serve_until_signal
 from relatum.progress import silence
-from relatum.resources.limits import MOST_TEXT
+from relatum.resources.limits import MOST_TEXT, BusyError
 from relatum.serving.decisions import Decisions
-from relatum.serving.errors import STATUSES, Refusal, RequestError, refusal_of, retry_after
+from relatum.serving.errors import STATUSES, Refusal, RequestError, refusal_of
 from relatum.serving.hosted import candidate_memory, prepare
 from relatum.serving.routes import routes
 from relatum.serving.routes_decisions import decided
@@ -181,7 +181,7 @@ def _refused(request: Request, error: Exception) -> Response:
     """Return the refusal that an error becomes."""
     site = site_of(request)
     refusal = refusal_of(error, site.shown)
-    seconds = retry_after(error)
+    seconds = 1 if isinstance(error, BusyError) else getattr(error, "retry_after", None)
     headers = {} if seconds is None else {"retry-after": str(seconds)}
     if wants_json(request) or request.scope["path"].startswith("/-/") or request.method == "POST":
         return Response(json_of(refusal), refusal.status, headers, JSON)

@@ -63,13 +63,6 @@ class RequestError(Exception):
         self.status, self.error, self.errors, self.retry_after = status, error, tuple(errors), retry_after
 
 
-def retry_after(error: Exception) -> int | None:
-    """Return the seconds after which a request that was refused may be sent again; None if that will not help."""
-    if isinstance(error, RequestError):
-        return error.retry_after
-    return 1 if isinstance(error, BusyError) else None
-
-
 def _line(message: str) -> str:
     """Return a message as one line of bounded length, without characters that do something to a terminal."""
     line = visible(" ".join(message.split()))

@@ -25,7 +25,8 @@ from relatum.resources.relation import RelationPage
 from relatum.serving import drawings
 from relatum.serving.addresses import PageContext, address
 
-_LONGEST_ADDRESS = 1000  # characters of a name or a fact in an address: up to twelve bytes each
+_LONGEST_ADDRESS = 12_000  # bytes: a server may take 32,768
+_LONGEST_QUESTION = 1000  # characters of one that a page offers
 _MOST_EPOCHS = 60  # in the table beside curves
 
 
@@ -96,24 +97,25 @@ def _example(page: object) -> str | None:
     return next((_readable(row.question, row.example or ()) for row in rows if row.question), None)
 
 
+def _fitting(where: str, otherwise: str) -> str:
+    """Return an address, or another one where it is too long."""
+    return where if len(where) <= _LONGEST_ADDRESS else otherwise
+
+
 def _fact_address(at: PageContext, fact: FactRef) -> str:
-    """Return the address of what speaks for a fact; that of its relation where its names are too long for an address."""
-    return at.url("explain", fact=fact.text) if len(fact.text) <= _LONGEST_ADDRESS else _relation_address(at, fact.relation)
+    return _fitting(at.url("explain", fact=fact.text), _relation_address(at, fact.relation))
 
 
 def _relation_address(at: PageContext, name: str) -> str:
-    """Return the address of a relation; that of the run where its name is too long for an address."""
-    return at.relation(name) if len(name) <= _LONGEST_ADDRESS else at.url()
+    return _fitting(at.relation(name), at.url())
 
 
 def _facts_address(at: PageContext, entity: str, relation: str | None = None, role: str | None = None) -> str:
-    """Return the address of an entity's facts; that of the entity where its name is too long for an address."""
-    short = len(entity) + len(relation or "") <= _LONGEST_ADDRESS
-    return at.url("facts", entity=entity, relation=relation, role=role) if short else at.entity(entity)
+    return _fitting(at.url("facts", entity=entity, relation=relation, role=role), at.entity(entity))
 
 
 def _missing_address(at: PageContext, name: str, after: str | None = None) -> str:
-    return at.url("missing", name, after=after) if len(name) <= _LONGEST_ADDRESS else at.url("missing")
+    return _fitting(at.url("missing", name, after=after), at.url("missing"))
 
 
 def _address_of(at: PageContext) -> str:
@@ -125,7 +127,7 @@ def _address_of(at: PageContext) -> str:
 def _question_at(group: FactGroup, entity: str) -> str | None:
     """Return the question whose answers have an entity at the position of a group; None where nothing is left to ask."""
     arity = len(group.facts[0].entities) if group.facts else 1
-    if arity < 2 or len(group.relation) + len(entity) > _LONGEST_ADDRESS:
+    if arity < 2 or len(group.relation) + len(entity) > _LONGEST_QUESTION:
         return None
     arguments = tuple(entity if position == group.position else None for position in range(arity))
     return as_written(group.relation) + write_arguments(arguments)
@@ -136,7 +138,7 @@ def _questions_around(fact: FactRef) -> list[str]:
     names = tuple(one.name for one in fact.entities)
     found = [(*names[:position], None, *names[position + 1 :]) for position in range(len(names))]
     written = [as_written(fact.relation) + write_arguments(arguments) for arguments in found]
-    return [text for text in written if len(text) <= _LONGEST_ADDRESS]
+    return [text for text in written if len(text) <= _LONGEST_QUESTION]
 
 
 def _readable(text: str, entities: Iterable[EntityRef | None]) -> str:

@@ -123,8 +123,8 @@ class Guard:
             entry = self._checked(scope)
         except RequestError as error:
             asked = {"www-authenticate": "Bearer"} if error.status == 401 else {}
-            body = to_json(refusal_of(error), ensure_ascii=True)
-            await Response(body, error.status, asked, "application/json")(scope, receive, guarded)
+            said = to_json(refusal_of(error), ensure_ascii=True)
+            await Response(said, error.status, asked, "application/json")(scope, receive, guarded)
             return
         if entry is not None:
             await Response(status_code=303, headers=entry)(scope, receive, guarded)
