@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf, nan
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,15 +93,21 @@ def test_a_fact_of_a_defined_relation_is_scored_and_explained_by_its_score(examp
         (complete, "sould(drew, ?, book)", {}, "unknown-name"),
         (complete, "sold(drewe, ?, book)", {}, "unknown-name"),
         (complete, "(" * 100, {}, "over-limit"),
+        (complete, "()" * 100, {}, "syntax"),
         (complete, "x" * 20_000, {}, "over-limit"),
         (complete, "sold(drew, ?, book)", {"k": 1001}, "over-limit"),
+        *((complete, "sold(drew, ?, book)", {"k": k}, "setting-out-of-range") for k in (0, -1, True, "3")),
         (complete, "sold(drew, ?, book)", {"reasons": 21}, "over-limit"),
+        *(
+            (complete, "sold(drew, ?, book)", {"seconds": one}, "setting-out-of-range")
+            for one in (0.0, -1.0, nan, inf, 31.0)
+        ),
         (score, "sold(drew, ?, book)", {}, "gap-in-fact"),
         (explain, "sold(drew, ?, book)", {}, "gap-in-fact"),
     ],
 )
 def test_what_cannot_be_answered_is_refused(
-    example: Run, ask: Callable[..., object], text: str, given: dict[str, int], code: str
+    example: Run, ask: Callable[..., object], text: str, given: dict[str, Any], code: str
 ) -> None:
     with mistake(code):
         ask(example, text, **given)

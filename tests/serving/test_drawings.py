@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from relatum.serving.drawings import MOST_FACTS, clipped, drawn_facts, neighbourhood, probability_bar, shown_name
-from support.sample_pages import entity, fact
+from support.sample_facts import entity, fact
 
 HOSTILE = ['<script>alert("x")</script>', "a\x00b\x1b[31m", "\u202eevil", "]]>", "&amp;", "x" * 5000, "😀" * 40]
 

@@ -25,7 +25,7 @@ from relatum.resources.relation import RelationPage
 from relatum.serving import drawings
 from relatum.serving.addresses import PageContext, address
 
-_LONGEST_ADDRESS = 12_000  # bytes: a server may take 32,768
+_LONGEST_ADDRESS = 4_000  # bytes: a page has many
 _LONGEST_QUESTION = 1000  # characters of one that a page offers
 _MOST_EPOCHS = 60  # in the table beside curves
 
