@@ -57,22 +57,14 @@ def test_completed_questions_can_be_asked(tables: Run) -> None:
         assert tables.complete(inserted(tables, marked), k=1)
 
 
-def test_entities_are_of_the_type_of_their_column(tables: Run) -> None:
-    assert {
-        match.name.partition(":")[0] for match in at(tables, "customers.city(?, |").matches if match.kind == "entity"
-    } == {"customers.city"}
+def test_entities_are_of_the_type_of_their_column_those_first_that_stand_there_most(tables: Run) -> None:
+    cities = [match for match in at(tables, "customers.city(?, |").matches if match.kind == "entity"]
+    assert {match.name.partition(":")[0] for match in cities} == {"customers.city"}
+    assert [match.facts for match in cities] == sorted((match.facts for match in cities), reverse=True)
+    assert cities[0].facts > 1
     assert {match.kind for match in at(tables, "sales(|").matches} == {"role", "entity"}
-
-
-def test_those_come_first_that_stand_there_most(tables: Run) -> None:
-    facts = [match.facts for match in at(tables, "customers.city(?, |").matches if match.kind == "entity"]
-    assert facts == sorted(facts, reverse=True)
-    assert facts[0] > 1
-
-
-def test_a_label_is_shown_beside_the_name(tables: Run) -> None:
-    match = at(tables, "ratings(customer 10|").matches[0]
-    assert (match.label, match.insert) == ("customer 10", "10")
+    labelled = at(tables, "ratings(customer 10|").matches[0]
+    assert (labelled.label, labelled.insert) == ("customer 10", "10")
 
 
 def test_more_than_k_are_flagged(tables: Run) -> None:

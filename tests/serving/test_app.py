@@ -167,15 +167,6 @@ def test_more_than_there_is_room_for_is_refused_and_the_state_still_answers(exam
         assert client.get(path).status == 200
 
 
-def test_what_takes_too_long_is_refused(example_run: Path) -> None:
-    with served([example_run], ServerSettings(seconds=0.001)) as client:
-        while not client.get("/-/health").json["ok"]:
-            pass
-        got = client.get("/example/ask.json?q=sold(%3F,%20%3F,%20%3F)&k=900")
-        assert is_refusal(got, 503, "overloaded")
-        assert "longer than 0.001 seconds" in got.json["error"]
-
-
 def test_a_run_that_is_still_trained_shows_its_training(example_run: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(example_run, tmp_path / "training"))
     (folder / "config.json").unlink()

@@ -20,8 +20,8 @@ FACT, QUESTION = "customers.country(7, France)", "customers.country(3, ?)"
 SQL = "SELECT id\nFROM customers WHERE city = 'Paris'"
 PATHS = [
     "/", "/shop", f"/shop/ask?q={quote(QUESTION)}", f"/shop/ask?q={quote(SQL)}", "/shop/ask?q=customer",
-    "/shop/ask?q=project%5B0%5D(sales)", f"/shop/explain?fact={quote(FACT)}", ENTITY,
-    RELATION, f"{ENTITY}?show=predicted&show=neighbourhood", f"{RELATION}?show=quality&show=rules&show=doubtful&show=missing",
+    "/shop/ask?q=project%5B0%5D(sales)", f"/shop/explain?fact={quote(FACT)}", ENTITY, RELATION,
+    f"{ENTITY}?show=predicted&show=neighbourhood", f"{RELATION}?show=quality&show=rules&show=doubtful&show=missing",
     "/shop/facts", "/shop/facts?relation=sales", "/shop/missing", "/shop/missing/customers.country", "/shop/decisions",
     "/shop/rules", "/shop/quality", "/shop/quality?show=evaluation&show=data", "/shop/training", "/shop/find?text=parris",
     "/shop/ask?q=sales(", "/shop/entity/nobody", "/nope",
