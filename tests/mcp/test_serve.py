@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -86,14 +85,6 @@ def test_without_the_token_nothing_is_answered(example_run: Path) -> None:
         assert status(address) == 401
         assert status(address, Authorization="Bearer wrong") == 401
         assert status(address, Authorization=f"Bearer {TOKEN}") not in (401, 403)
-
-
-def test_a_port_that_is_taken_is_one_line_and_nothing_else(run: Relatum, example_run: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        code, out, err = run("mcp", str(example_run), "--http", "--port", str(port))
-    assert (code, out) == (2, "")
-    assert err.startswith(f"relatum: 127.0.0.1:{port}: cannot listen there: Address already in use; choose another")
 
 
 def test_loopback_is_told_from_the_rest() -> None:

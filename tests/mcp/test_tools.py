@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
-from mcp import Client
 
 import relatum
 from relatum import Run
-from relatum.mcp.tools import TOOLS, server_of
-from support.mcp_server import Caller
+from relatum.mcp.tools import TOOLS
+from support.mcp_server import Caller, asked
 
 
 @pytest.fixture(scope="module")
@@ -21,18 +19,8 @@ def run(gappy_run: Path) -> Run:
     return relatum.open(gappy_run)
 
 
-def in_process(run: Run, work: Any) -> Any:
-    """Return what some work with a client gives that is connected to the tools in this process."""
-
-    async def main() -> Any:
-        async with Client(server_of(run, "shop")) as client:
-            return await work(client)
-
-    return anyio.run(main)
-
-
 def test_all_tools_are_listed_and_only_read(run: Run) -> None:
-    tools = in_process(run, lambda client: client.list_tools()).tools
+    tools = asked(run, lambda call: call.client.list_tools()).tools
     assert tuple(tool.name for tool in tools) == TOOLS
     for tool in tools:
         assert tool.annotations.read_only_hint
@@ -42,7 +30,7 @@ def test_all_tools_are_listed_and_only_read(run: Run) -> None:
 
 
 def test_limits_are_in_the_schemas(run: Run) -> None:
-    tools = {tool.name: tool for tool in in_process(run, lambda client: client.list_tools()).tools}
+    tools = {tool.name: tool for tool in asked(run, lambda call: call.client.list_tools()).tools}
     assert tools["complete"].input_schema["properties"]["k"]["maximum"] == 1000
     assert tools["query"].input_schema["properties"]["seconds"]["maximum"] == 30
     assert tools["what_if"].input_schema["properties"]["facts"]["maxItems"] == 100
@@ -50,8 +38,7 @@ def test_limits_are_in_the_schemas(run: Run) -> None:
 
 
 def test_every_tool_answers_as_its_schema_says(run: Run) -> None:
-    async def work(client: Client) -> None:
-        call = Caller(client)
+    async def work(call: Caller) -> None:
         relations = (await call("schema"))["relations"]
         assert {one["name"] for one in relations} == set(run.schema.names)
         assert (await call("find_entity", text="customer 7"))["entities"][0]["entity"]["name"] == "customers:7"
@@ -70,7 +57,7 @@ def test_every_tool_answers_as_its_schema_says(run: Run) -> None:
         assert found["after"]["rows"][0]["known"]
         assert set(call.calls) == set(TOOLS)
 
-    in_process(run, work)
+    asked(run, work)
 
 
 @pytest.mark.parametrize(
@@ -86,12 +73,12 @@ def test_every_tool_answers_as_its_schema_says(run: Run) -> None:
     ],
 )
 def test_a_mistake_is_answered_in_words(run: Run, tool: str, arguments: dict[str, Any], text: str) -> None:
-    refusal = in_process(run, lambda client: Caller(client).refusal(tool, **arguments))
+    refusal = asked(run, lambda call: call.refusal(tool, **arguments))
     assert refusal.endswith(text) if "[" in text else text in refusal
 
 
 def test_the_prompt_tells_how_to_plan(run: Run) -> None:
-    found = in_process(run, lambda client: client.get_prompt("plan", {"goal": "fill all gaps"}))
+    found = asked(run, lambda call: call.client.get_prompt("plan", {"goal": "fill all gaps"}))
     text = found.messages[0].content.text
     assert "fill all gaps" in text
     assert "customers.city(id, city)" in text
@@ -101,11 +88,10 @@ def test_the_prompt_tells_how_to_plan(run: Run) -> None:
 def test_nothing_of_a_run_is_changed(run: Run, gappy_run: Path) -> None:
     before = sorted((path.name, path.stat().st_mtime_ns) for path in gappy_run.iterdir())
 
-    async def work(client: Client) -> None:
-        call = Caller(client)
+    async def work(call: Caller) -> None:
         wanted = {"text": "lives(?, France)", "definitions": {"lives": "customers.country"}}
         assert (await call("what_if", **wanted))["after"]["rows"]
 
-    in_process(run, work)
+    asked(run, work)
     assert sorted((path.name, path.stat().st_mtime_ns) for path in gappy_run.iterdir()) == before
     assert not run.definitions

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import inf, nan
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,17 +15,13 @@ from relatum.resources.answers import complete, explain, score
 from support.mistakes import mistake
 
 
-def test_answers_are_those_of_the_run(example: Run) -> None:
+def test_answers_are_those_of_the_run_with_their_whole_facts(example: Run) -> None:
     found, wanted = complete(example, "sold(drew, ?, book)", 4), example.complete("sold(drew, ?, book)", k=4)
-    assert [tuple(one.name for one in item.entities) for item in found.answers] == [one.entities for one in wanted]
-    assert [item.probability for item in found.answers] == [one.probability for one in wanted]
-    assert [item.source for item in found.answers] == [one.source for one in wanted]
+    given = [(tuple(one.name for one in item.entities), item.probability, item.source) for item in found.answers]
+    assert given == [(one.entities, one.probability, one.source) for one in wanted]
     assert found.roles == ("buyer",)
     assert [None if one is None else one.name for one in found.arguments] == ["drew", None, "book"]
-
-
-def test_an_answer_holds_its_whole_fact(example: Run) -> None:
-    for item in complete(example, "sold(drew, ?, book)", 4).answers:
+    for item in found.answers:
         assert item.fact.text == f"sold(drew, {item.entities[0].name}, book)"
         assert item.fact.known == item.known
         assert item.fact.probability == (1.0 if item.known else item.probability)
@@ -87,25 +86,28 @@ def test_a_fact_of_a_defined_relation_is_scored_and_explained_by_its_score(examp
 
 
 @pytest.mark.parametrize(
-    ("question", "code"),
+    ("ask", "text", "given", "code"),
     [
-        ("sold(drew, ?", "syntax"),
-        ("sold(drew, alex, book)", "nothing-open"),
-        ("sould(drew, ?, book)", "unknown-name"),
-        ("sold(drewe, ?, book)", "unknown-name"),
-        ("(" * 100, "over-limit"),
-        ("x" * 20_000, "over-limit"),
+        (complete, "sold(drew, ?", {}, "syntax"),
+        (complete, "sold(drew, alex, book)", {}, "nothing-open"),
+        (complete, "sould(drew, ?, book)", {}, "unknown-name"),
+        (complete, "sold(drewe, ?, book)", {}, "unknown-name"),
+        (complete, "(" * 100, {}, "over-limit"),
+        (complete, "()" * 100, {}, "syntax"),
+        (complete, "x" * 20_000, {}, "over-limit"),
+        (complete, "sold(drew, ?, book)", {"k": 1001}, "over-limit"),
+        *((complete, "sold(drew, ?, book)", {"k": k}, "setting-out-of-range") for k in (0, -1, True, "3")),
+        (complete, "sold(drew, ?, book)", {"reasons": 21}, "over-limit"),
+        *(
+            (complete, "sold(drew, ?, book)", {"seconds": one}, "setting-out-of-range")
+            for one in (0.0, -1.0, nan, inf, 31.0)
+        ),
+        (score, "sold(drew, ?, book)", {}, "gap-in-fact"),
+        (explain, "sold(drew, ?, book)", {}, "gap-in-fact"),
     ],
 )
-def test_what_cannot_be_answered_is_refused(example: Run, question: str, code: str) -> None:
+def test_what_cannot_be_answered_is_refused(
+    example: Run, ask: Callable[..., object], text: str, given: dict[str, Any], code: str
+) -> None:
     with mistake(code):
-        complete(example, question)
-
-
-def test_too_much_is_refused(example: Run) -> None:
-    with mistake("over-limit", place="k"):
-        complete(example, "sold(drew, ?, book)", 1001)
-    with mistake("over-limit", place="reasons"):
-        complete(example, "sold(drew, ?, book)", reasons=21)
-    with mistake("gap-in-fact"):
-        score(example, "sold(drew, ?, book)")
+        ask(example, text, **given)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from relatum import Run
 from relatum.resources.entity import entity_page, neighbourhood, predicted
 from relatum.resources.facts import facts_of
-from support.mistakes import mistake
 
 
 def test_facts_are_grouped_by_relation_and_role(example: Run) -> None:
@@ -42,8 +41,3 @@ def test_the_neighbourhood_holds_known_and_new_facts(tables: Run) -> None:
     assert 1 <= len(found.facts) - 6 <= 2
     assert found.truncated
     assert not neighbourhood(tables, "customers:3", known=400, new=0).truncated
-
-
-def test_an_unknown_entity_is_answered_with_similar_names(example: Run) -> None:
-    with mistake("unknown-name", nearest=("drew",)):
-        entity_page(example, "drewe")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import relatum
-from relatum import DataError, Run, SettingError, UnknownNameError
-from relatum.resources.fact_index import fact_index
-from relatum.resources.facts import FactPage, facts_of, offset_of, token_of
+from relatum import Run
+from relatum.resources.facts import FactPage, fact_index, facts_of, offset_of, token_of
 from support.mistakes import mistake
 
 
@@ -23,34 +23,30 @@ def pages(run: Run, **wanted: str) -> list[FactPage]:
     return found
 
 
-def test_all_facts_come_once(example: Run) -> None:
-    found = [(ref.relation, *(one.name for one in ref.entities)) for page in pages(example) for ref in page.facts]
-    assert sorted(found) == sorted(set(example.stored))
-    assert len(found) == facts_of(example).total
+def names_of(page: FactPage) -> list[tuple[str, ...]]:
+    return [(ref.relation, *(one.name for one in ref.entities)) for ref in page.facts]
 
 
-def test_a_fact_says_which_part_holds_it(example: Run) -> None:
+@given(st.data())
+def test_the_facts_that_are_wanted_come_once_with_their_parts(example: Run, data: st.DataObject) -> None:
+    entity = data.draw(st.none() | st.sampled_from(list(example.entities)))
+    relation = data.draw(st.none() | st.sampled_from(list(example.schema)))
+    role = data.draw(st.none() | st.integers(0, relation.arity - 1)) if entity is not None and relation else None
+    wanted = {"entity": entity, "relation": relation and relation.name}
+    called = None if role is None or relation is None else data.draw(st.sampled_from([str(role), relation.roles[role]]))
+    listed = pages(example, **{name: one for name, one in {**wanted, "role": called}.items() if one is not None})
+    held = {fact for fact in set(example.stored) if relation is None or fact[0] == relation.name}
+    held = {fact for fact in held if entity is None or entity in (fact[1:] if role is None else (fact[1 + role],))}
+    found = [fact for page in listed for fact in names_of(page)]
+    assert sorted(found) == sorted(held)
+    assert {page.total for page in listed} == {len(held)}
     parts = {part: set(graph) for part, graph in example.split.parts.items()}
-    for page in pages(example):
-        for ref in page.facts:
-            fact = (ref.relation, *(one.name for one in ref.entities))
-            assert ref.source == next(part for part, held in parts.items() if fact in held)
-            assert ref.known
-
-
-def test_facts_of_an_entity_are_all_that_have_it(example: Run) -> None:
-    wanted = {fact for fact in set(example.stored) if "drew" in fact[1:]}
-    found = {(ref.relation, *(e.name for e in ref.entities)) for page in pages(example, entity="drew") for ref in page.facts}
-    assert found == wanted
-    assert facts_of(example, "drew").total == len(wanted) == fact_index(example).count(example.entities.id("drew"))
-
-
-def test_facts_of_an_entity_at_a_role(example: Run) -> None:
-    page = facts_of(example, "drew", "sold", "buyer", limit=500)
-    assert page.role == "buyer"
-    assert page.total == sum(fact[1] == "drew" for fact in set(example.table("sold")))
-    assert all(ref.entities[1].name == "drew" for ref in page.facts)
-    assert facts_of(example, "drew", "sold", "1", limit=500) == page
+    for fact, ref in zip(found, (ref for page in listed for ref in page.facts), strict=True):
+        assert ref.source == next(part for part, there in parts.items() if fact in there)
+        assert ref.known
+        assert fact_index(example).source(example.schema.id(fact[0]), example.entities.ids(fact[1:]).tolist()) == ref.source
+    if entity is not None and relation is None:
+        assert fact_index(example).count(example.entities.id(entity)) == len(held)
 
 
 def test_facts_of_tables_are_found_by_label(tables: Run) -> None:
@@ -76,28 +72,18 @@ def test_a_token_is_for_the_same_facts_alone(example: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "error"),
+    ("wanted", "code"),
     [
-        ({"relation": "sould"}, UnknownNameError),
-        ({"entity": "nobody"}, UnknownNameError),
-        ({"entity": "drew", "relation": "sold", "role": "byer"}, UnknownNameError),
-        ({"role": "buyer"}, SettingError),
-        ({"limit": 501}, SettingError),
+        ({"relation": "sould"}, "unknown-name"),
+        ({"entity": "nobody"}, "unknown-name"),
+        ({"entity": "drew", "relation": "sold", "role": "byer"}, "unknown-name"),
+        ({"role": "buyer"}, "option-needs-option"),
+        ({"limit": 501}, "over-limit"),
     ],
 )
-def test_what_is_not_there_is_refused(example: Run, wanted: dict[str, str], error: type[Exception]) -> None:
-    with pytest.raises(error):
-        facts_of(example, **wanted)  # type: ignore[arg-type]
-
-
-def test_the_index_knows_the_part_of_a_fact(example: Run) -> None:
-    index = fact_index(example)
-    for relation, schema in enumerate(example.model.schema):
-        for fact in example.split.test.table(schema.name).columns.T.tolist():
-            names = tuple(example.entities[one] for one in fact)
-            expected = next(part for part, graph in example.split.parts.items() if names in set(graph.table(schema.name)))
-            assert index.source(relation, fact) == expected
-    assert index.source(0, [0] * example.model.schema[0].arity) in (None, "train", "valid", "test")
+def test_what_is_not_there_is_refused(example: Run, wanted: dict[str, Any], code: str) -> None:
+    with mistake(code):
+        facts_of(example, **wanted)
 
 
 @given(st.integers(0, 2**63), st.text(), st.text(max_size=80), st.integers(0, 26), st.characters())
@@ -110,7 +96,7 @@ def test_a_token_leads_back_to_its_offset_and_nowhere_else(offset: int, name: st
     for wrong in {text, token[:at] + other + token[at + 1 :]} - {token}:
         with mistake("foreign-token"):
             offset_of(wrong, "facts", name)
-    with pytest.raises(DataError):
+    with mistake("foreign-token"):
         offset_of(token, "facts", name + "x")
 
 

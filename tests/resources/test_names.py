@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import relatum
 from relatum import Run, SettingError
-from relatum.resources.cursor import is_sql
 from relatum.resources.names import SuggestedNames, find, suggest
 
 
@@ -58,22 +57,14 @@ def test_completed_questions_can_be_asked(tables: Run) -> None:
         assert tables.complete(inserted(tables, marked), k=1)
 
 
-def test_entities_are_of_the_type_of_their_column(tables: Run) -> None:
-    assert {
-        match.name.partition(":")[0] for match in at(tables, "customers.city(?, |").matches if match.kind == "entity"
-    } == {"customers.city"}
+def test_entities_are_of_the_type_of_their_column_those_first_that_stand_there_most(tables: Run) -> None:
+    cities = [match for match in at(tables, "customers.city(?, |").matches if match.kind == "entity"]
+    assert {match.name.partition(":")[0] for match in cities} == {"customers.city"}
+    assert [match.facts for match in cities] == sorted((match.facts for match in cities), reverse=True)
+    assert cities[0].facts > 1
     assert {match.kind for match in at(tables, "sales(|").matches} == {"role", "entity"}
-
-
-def test_those_come_first_that_stand_there_most(tables: Run) -> None:
-    facts = [match.facts for match in at(tables, "customers.city(?, |").matches if match.kind == "entity"]
-    assert facts == sorted(facts, reverse=True)
-    assert facts[0] > 1
-
-
-def test_a_label_is_shown_beside_the_name(tables: Run) -> None:
-    match = at(tables, "ratings(customer 10|").matches[0]
-    assert (match.label, match.insert) == ("customer 10", "10")
+    labelled = at(tables, "ratings(customer 10|").matches[0]
+    assert (labelled.label, labelled.insert) == ("customer 10", "10")
 
 
 def test_more_than_k_are_flagged(tables: Run) -> None:
@@ -87,20 +78,6 @@ def test_more_than_k_are_flagged(tables: Run) -> None:
 def test_no_text_is_refused(example: Run, text: str, cursor: int) -> None:
     found = suggest(example, text, cursor)
     assert 0 <= found.start <= found.end <= len(text)
-
-
-@pytest.mark.parametrize(
-    "text", ["select[item = tea](sold)", "select(a, ?)", "update(a, b)", "sold(drew, ?, book)", "", "("]
-)
-def test_algebra_and_questions_are_not_taken_for_sql(text: str) -> None:
-    assert not is_sql(text)
-
-
-@pytest.mark.parametrize(
-    "text", ["SELECT * FROM a", "select buyer", " Explain select 1", "CREATE VIEW x AS SELECT 1", "drop table x"]
-)
-def test_sql_is_known_by_its_first_word(text: str) -> None:
-    assert is_sql(text)
 
 
 def test_entities_are_found_by_name_value_label_and_spelling(tables: Run) -> None:

@@ -1,11 +1,15 @@
-"""A run at a glance says what it is made of, and nothing that was not measured."""
+"""A run at a glance says what it is made of and how its training went or goes, and nothing that was not measured."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import relatum
 from relatum import Run
-from relatum.resources.overview import overview, schema
+from relatum.resources.overview import overview, schema, training
 from relatum.resources.quality import quality
 from relatum.runs.answers import parse_question
+from support.mistakes import mistake
 
 
 def test_the_overview_says_what_a_run_is(example: Run) -> None:
@@ -36,9 +40,7 @@ def test_columns_of_tables_have_types(tables: Run) -> None:
     assert [(column.role, column.entity_type) for column in row.columns][1] == ("item_id", "items")
 
 
-def test_quality_is_there_once_it_was_measured(example_run: str) -> None:
-    import relatum
-
+def test_quality_is_there_once_it_was_measured(example_run: Path) -> None:
     run = relatum.open(example_run)
     assert overview(run).quality is None
     measured = quality(run).overall
@@ -46,3 +48,34 @@ def test_quality_is_there_once_it_was_measured(example_run: str) -> None:
     assert overview(run).quality == measured
     assert measured.part == "test"
     assert measured.mrr == run.evaluate().mrr
+
+
+def test_the_curves_are_those_of_the_journal(example_run: Path) -> None:
+    run, found = relatum.open(example_run), training(example_run)
+    assert (found.finished, found.epochs, found.planned, found.sessions) == (True, 20, 20, 1)
+    assert [point.value for point in found.losses] == [point.value for point in run.history.losses]
+    assert [point.value for point in found.validations] == [point.value for point in run.history.scores]
+    titles = [section.title for section in found.settings]
+    assert titles[0] == "Run"
+    assert {"Model", "Training"} <= set(titles)
+    assert "relatum" in [setting.name for setting in found.provenance[0].settings]
+
+
+def test_a_run_that_is_still_trained_shows_what_there_is(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    def watch(event: str, _state: object, _facts: object) -> None:
+        if event == "epoch":
+            found = training(tmp_path / "run")
+            assert not found.finished
+            seen.append(found.epochs)
+
+    relatum.fit("example", tmp_path / "run", dim=8, epochs=3, evidence=False, progress=False, watch=watch)
+    assert seen
+    assert seen[-1] <= 3
+    assert training(tmp_path / "run").finished
+
+
+def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+    with mistake("not-a-run"):
+        training(tmp_path)

@@ -9,7 +9,7 @@ import pytest
 import relatum
 from relatum import Run
 from relatum.resources.quality import data_quality, quality
-from relatum.serving.json_text import json_of
+from relatum.serving.site import json_of
 
 
 def test_quality_is_measured_on_held_out_facts(tables: Run) -> None:

@@ -5,20 +5,14 @@ from __future__ import annotations
 from relatum import Run
 from relatum.resources.references import EntityRef, entity_ref, fact_ref
 from relatum.runs.answers import parse_question
-from support.mistakes import mistake
 
 
-def test_an_entity_of_a_table_has_a_label_and_a_type(tables: Run) -> None:
+def test_an_entity_of_a_table_has_a_label_and_its_longest_type_and_one_of_facts_a_name_alone(
+    tables: Run, example: Run
+) -> None:
     assert entity_ref(tables, "customers:7") == EntityRef("customers:7", "customer 7", "customers")
-
-
-def test_an_entity_of_facts_has_a_name_alone(example: Run) -> None:
+    assert entity_ref(tables, "customers.city:Paris").type == "customers.city"
     assert entity_ref(example, "drew") == EntityRef("drew", None, None)
-
-
-def test_the_longest_type_wins(tables: Run) -> None:
-    city = next(name for name in tables.entities if name.startswith("customers.city:"))
-    assert entity_ref(tables, city).type == "customers.city"
 
 
 def test_the_text_of_a_fact_can_be_read_back(example: Run) -> None:
@@ -30,10 +24,3 @@ def test_the_text_of_a_fact_can_be_read_back(example: Run) -> None:
 def test_a_known_fact_is_certain(example: Run) -> None:
     ref = fact_ref(example, "sold", ["drew", "alex", "book"], probability=0.5, source="train")
     assert (ref.known, ref.probability, ref.source) == (True, 1.0, "train")
-
-
-def test_an_entity_is_named_by_value_or_label(tables: Run) -> None:
-    named = [tables.entities[tables.entity_id(name)] for name in ("customers:7", "customer 7", "Bonn")]
-    assert named == ["customers:7", "customers:7", "customers.city:Bonn"]
-    with mistake("ambiguous-name"):
-        tables.entity_id("Ada")

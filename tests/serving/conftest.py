@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from relatum.serving.settings import ServerSettings
+from relatum.serving.security import ServerSettings
 from support.served import Client, served
 
 

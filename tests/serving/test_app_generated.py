@@ -23,7 +23,7 @@ from schemathesis.checks import (
 
 from relatum import Run
 from relatum.serving.app import create_app
-from relatum.serving.settings import ServerSettings
+from relatum.serving.security import ServerSettings
 
 CHECKS = [
     not_a_server_error,

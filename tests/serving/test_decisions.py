@@ -57,11 +57,11 @@ def test_the_export_is_what_a_file_of_facts_is(tmp_path: Path) -> None:
     assert decisions.standing("shop", before=3)[0].id == 2
 
 
-@pytest.mark.parametrize("name", ["a\tb", "a\nb", "a\rb", "a\0b"])
-def test_a_name_that_a_file_of_facts_cannot_hold_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_name_that_a_file_of_facts_cannot_hold_is_refused(tmp_path: Path) -> None:
     decisions = Decisions(tmp_path / "decisions.db")
-    with mistake("unwritable-name"):
-        decisions.decide("shop", "sold", (name,), "accept")
+    for name in ("a\tb", "a\nb", "a\rb", "a\0b"):
+        with mistake("unwritable-name"):
+            decisions.decide("shop", "sold", (name,), "accept")
     assert decisions.standing("shop") == []
 
 
@@ -105,33 +105,28 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None
     assert Decisions(path).counts("shop")["accept"] == len(kept)
 
 
-def test_a_file_that_is_damaged_while_it_is_open_is_one_sentence(tmp_path: Path) -> None:
+def test_what_is_damaged_while_the_file_is_open_is_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "decisions.db"
     decisions = Decisions(path)
     for number in range(300):
         decisions.decide("run", "sold", (f"drew {number}", "x" * 200), "accept")
+    decisions.decide("other", "sold", ("drew",), "accept")
+    for damaged in ("[", "5"):
+        with sqlite3.connect(path) as other:
+            other.execute("UPDATE decisions SET entities = ? WHERE run = 'other'", (damaged,))
+        other.close()
+        with pytest.raises(RequestError, match="decision 301 is damaged"):
+            decisions.standing("other")
     decisions.close()
     content = bytearray(path.read_bytes())
     content[24576:] = bytes(byte ^ 0x55 for byte in content[24576:])
     path.write_bytes(content)
     opened = Decisions(path)
     for ask in (
-        lambda: opened.standing("run"),
-        lambda: opened.counts("run"),
-        lambda: list(opened.accepted("run")),
-        lambda: opened.of_relation("run", "sold"),
+        opened.standing,
+        opened.counts,
+        lambda run: list(opened.accepted(run)),
+        lambda run: opened.of_relation(run, "sold"),
     ):
         with pytest.raises(RequestError, match="decisions cannot be read"):
-            ask()
-
-
-def test_entities_that_are_no_list_are_one_sentence(tmp_path: Path) -> None:
-    path = tmp_path / "decisions.db"
-    decisions = Decisions(path)
-    decisions.decide("run", "sold", ("drew",), "accept")
-    for damaged in ("[", "5"):
-        with sqlite3.connect(path) as other:
-            other.execute("UPDATE decisions SET entities = ?", (damaged,))
-        other.close()
-        with pytest.raises(RequestError, match="decision 1 is damaged"):
-            decisions.standing("run")
+            ask("run")

@@ -8,15 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from relatum.serving.drawings import (
-    MOST_FACTS,
-    clipped,
-    drawn_facts,
-    neighbourhood,
-    probability_bar,
-    shown_name,
-)
-from support.sample_pages import entity, fact
+from relatum.serving.drawings import MOST_FACTS, clipped, drawn_facts, neighbourhood, probability_bar, shown_name
+from support.sample_facts import entity, fact
 
 HOSTILE = ['<script>alert("x")</script>', "a\x00b\x1b[31m", "\u202eevil", "]]>", "&amp;", "x" * 5000, "😀" * 40]
 
@@ -31,21 +24,13 @@ def classes(image: ElementTree.Element) -> list[str]:
     return [one.get("class", "") for one in image.iter()]
 
 
-def test_every_entity_and_every_fact_is_a_link() -> None:
+def test_every_entity_and_every_fact_is_a_link_and_what_is_predicted_is_dashed() -> None:
     for image in drawn("c", fact("r", "c", "a"), fact("s", "b", "c", probability=0.7)):
         links = [(one.get("href"), one.get("aria-label")) for one in image.iter("a")]
-        assert sorted(links) == [
-            ("/entity/a", "a"),
-            ("/entity/b", "b"),
-            ("/fact", "70 %: s(b, c)"),
-            ("/fact", "known: r(c, a)"),
-        ]
+        named = [("/entity/a", "a"), ("/entity/b", "b"), ("/fact", "70 %: s(b, c)"), ("/fact", "known: r(c, a)")]
+        assert sorted(links) == named
         assert image.get("role") == "group"
         assert image.get("aria-label") == "c: 1 known and 1 predicted facts around it"
-
-
-def test_what_is_predicted_is_dashed_and_has_its_probability() -> None:
-    for image in drawn("c", fact("r", "c", "a"), fact("s", "b", "c", probability=0.7)):
         found = classes(image)
         assert (found.count("spoke known"), found.count("spoke predicted")) == (2, 2)
         assert (found.count("hub known"), found.count("hub predicted")) == (1, 1)

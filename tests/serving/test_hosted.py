@@ -12,7 +12,7 @@ import relatum
 from relatum.serving import app
 from relatum.serving.errors import RequestError
 from relatum.serving.hosted import HostedRun, HostedRuns, prepare, require_run
-from relatum.serving.settings import ServerSettings
+from relatum.serving.security import ServerSettings
 from support.mistakes import mistake
 from support.served import served
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from relatum.serving.neighbourhood import Layout, arrange_narrow, arrange_wide
-from support.sample_pages import entity, fact
+from support.sample_facts import entity, fact
 
 CENTRE = entity("c")
 names = st.sampled_from([f"e{number}" for number in range(12)])
@@ -52,11 +52,6 @@ def test_no_spokes_cross(facts: list) -> None:
     layout = arrange_wide(CENTRE, facts)
     assert crossings(layout) == 0
     assert all(spoke.end is None or spoke.end.side == spoke.hub.side for spoke in layout.spokes)
-
-
-@given(facts_around)
-def test_the_same_facts_give_the_same_layout(facts: list) -> None:
-    assert arrange_wide(CENTRE, facts) == arrange_wide(CENTRE, list(facts))
 
 
 def test_both_sides_are_about_as_high() -> None:

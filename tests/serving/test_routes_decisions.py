@@ -41,12 +41,10 @@ def test_a_decision_is_kept_replaced_and_undone(client: Client, csrf: str) -> No
 
 
 def test_what_comes_from_elsewhere_is_refused_and_nothing_is_kept(client: Client, csrf: str) -> None:
-    assert decide(client, "", "accept") == 403
-    assert decide(client, csrf + "x", "accept") == 403
+    assert decide(client, "", "accept") == decide(client, csrf + "x", "accept") == 403
     assert client.post(WHERE, {**FACT, "verdict": "accept"}).status == 400  # without the header at all
     assert decide(client, csrf, "accept", Origin="http://evil.example") == 403
     assert decide(client, csrf, "accept", Host="evil.example") == 421
-    assert client.send("POST", WHERE, b"", {"X-Relatum-Csrf": csrf, "Sec-Fetch-Site": "cross-site"}).status == 403
     form = urlencode({"csrf": "guess", "relation": "sold", "verdict": "accept"})
     assert client.post("/example/decisions", form).status == 403
     assert client.get("/example/decisions.json?verdict=accept&relation=sold").json["accepted"] == 0
@@ -57,10 +55,10 @@ def test_what_comes_from_elsewhere_is_refused_and_nothing_is_kept(client: Client
 @pytest.mark.parametrize(
     ("body", "status"),
     [
-        ({"relation": "sold", "entities": ["drew"], "verdict": "accept"}, 400),
-        ({"relation": "solt", "entities": ["drew", "alex", "book"], "verdict": "accept"}, 404),
-        ({"relation": "sold", "entities": ["drwe", "alex", "book"], "verdict": "accept"}, 404),
-        ({"relation": "sold", "entities": ["drew", "alex", "book"], "verdict": "maybe"}, 400),
+        ({**FACT, "entities": ["drew"], "verdict": "accept"}, 400),
+        ({**FACT, "relation": "solt", "verdict": "accept"}, 404),
+        ({**FACT, "entities": ["drwe", "alex", "book"], "verdict": "accept"}, 404),
+        ({**FACT, "verdict": "maybe"}, 400),
         ({"relation": "sold"}, 400),
         ([], 400),
     ],

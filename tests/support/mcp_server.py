@@ -7,14 +7,18 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import jsonschema
 from mcp import Client
 from mcp.types import TextContent
+
+from relatum import Run
+from relatum.mcp.tools import server_of
 
 
 def command(run: Path, *options: str) -> list[str]:
@@ -25,6 +29,16 @@ def command(run: Path, *options: str) -> list[str]:
 def environment() -> dict[str, str]:
     """Return the environment of the server: that of the tests, on one thread."""
     return {**os.environ, "RELATUM_THREADS": "1"}
+
+
+def asked(run: Run, work: Callable[[Caller], Awaitable[Any]]) -> Any:
+    """Return what some work with a client gives that is connected to the tools of a run in this process."""
+
+    async def main() -> Any:
+        async with Client(server_of(run, "shop")) as client:
+            return await work(Caller(client))
+
+    return anyio.run(main)
 
 
 def free_port() -> int:
@@ -66,23 +80,23 @@ class Caller:
     """Calls tools through the official client; what comes back is checked against the tool's output schema."""
 
     def __init__(self, client: Client) -> None:
-        self._client, self.calls = client, list[str]()
+        self.client, self.calls = client, list[str]()
         self._schemas: dict[str, dict[str, Any]] = {}
 
     async def __call__(self, tool: str, **arguments: Any) -> Any:
         """Return the structured result of a tool."""
         if not self._schemas:
-            listed = (await self._client.list_tools()).tools
+            listed = (await self.client.list_tools()).tools
             self._schemas = {one.name: one.output_schema or {} for one in listed}
         self.calls.append(tool)
-        result = await self._client.call_tool(tool, arguments)
+        result = await self.client.call_tool(tool, arguments)
         assert not result.is_error, result.content
         jsonschema.validate(result.structured_content, self._schemas[tool])
         return result.structured_content
 
     async def refusal(self, tool: str, **arguments: Any) -> str:
         """Return the text with which a tool refuses."""
-        result = await self._client.call_tool(tool, arguments)
+        result = await self.client.call_tool(tool, arguments)
         assert result.is_error
         (content,) = result.content
         assert isinstance(content, TextContent)

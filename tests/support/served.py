@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import uvicorn
 
 from relatum.serving.app import create_app
-from relatum.serving.settings import ServerSettings
+from relatum.serving.security import ServerSettings
 
 
 class Got(NamedTuple):

@@ -50,12 +50,12 @@ def serve(
     """
     from relatum.listening import is_loopback, listen
     from relatum.serving.hosted import require_run
-    from relatum.serving.settings import ServerSettings
 
     for folder in runs:
         require_run(folder)
     with optional("uvicorn", extra="serve"), optional("fastapi", extra="serve"):
-        from relatum.serving.processes import Served
+        from relatum.serving.app import Served
+        from relatum.serving.security import ServerSettings
 
     if token is None and not is_loopback(host):
         token = secrets.token_urlsafe(24)

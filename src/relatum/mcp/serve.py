@@ -15,11 +15,7 @@ from relatum.mcp.tools import server_of
 from relatum.progress import silence
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    Scope = dict[str, Any]
-    Send = Callable[[dict[str, Any]], Awaitable[None]]
-    App = Callable[[Scope, Any, Send], Awaitable[None]]
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 PATH = "/mcp"
 _BODY = 1 << 20  # bytes of a request
@@ -73,11 +69,11 @@ def serve_http(run: Run, name: str, *, host: str = "127.0.0.1", port: int = 8322
     serve_until_signal(uvicorn.Config(app, log_level="warning"), listening)
 
 
-def _with_token(app: App, token: str) -> App:
+def _with_token(app: ASGIApp, token: str) -> ASGIApp:
     """Return an app that answers only those who send the token; it is compared in constant time."""
     wanted = f"Bearer {token}".encode()
 
-    async def guarded(scope: Scope, receive: Any, send: Send) -> None:
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
         sent = next((value for name, value in scope.get("headers", ()) if name == b"authorization"), b"")
         if scope["type"] != "http" or hmac.compare_digest(sent, wanted):
             await app(scope, receive, send)

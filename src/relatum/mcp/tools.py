@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 
 from relatum.api import Run
 from relatum.errors import RelatumError
@@ -43,15 +43,17 @@ _WAIT = 60.0  # seconds that one waits at most
 
 T = TypeVar("T")
 
-Count = Annotated[int, Field(ge=1, le=limits.MOST_ANSWERS, description=f"How many: 1 to {limits.MOST_ANSWERS:,}.")]
-FewNames = Annotated[int, Field(ge=1, le=limits.MOST_NAMES, description=f"How many: 1 to {limits.MOST_NAMES}.")]
-FewRules = Annotated[int, Field(ge=1, le=limits.MOST_RULES, description=f"How many: 1 to {limits.MOST_RULES}.")]
-FewReasons = Annotated[
-    int,
-    Field(ge=0, le=limits.MOST_REASONS, description=f"Rules that speak for each new answer: 0 to {limits.MOST_REASONS}."),
-]
-Reasons = Annotated[int, Field(ge=1, le=limits.MOST_REASONS, description=f"How many rules: 1 to {limits.MOST_REASONS}.")]
-PageSize = Annotated[int, Field(ge=1, le=limits.MOST_FACTS, description=f"Facts of a page: 1 to {limits.MOST_FACTS}.")]
+
+def _up_to(most: int, *, least: int = 1, what: str = "How many") -> Any:
+    return Field(ge=least, le=most, description=f"{what}: {least} to {most:,}.")
+
+
+Count = Annotated[int, _up_to(limits.MOST_ANSWERS)]
+FewNames = Annotated[int, _up_to(limits.MOST_NAMES)]
+FewRules = Annotated[int, _up_to(limits.MOST_RULES)]
+FewReasons = Annotated[int, _up_to(limits.MOST_REASONS, least=0, what="Rules that speak for each new answer")]
+Reasons = Annotated[int, _up_to(limits.MOST_REASONS, what="How many rules")]
+PageSize = Annotated[int, _up_to(limits.MOST_FACTS, what="Facts of a page")]
 Seconds = Annotated[
     float, Field(gt=0, le=limits.MOST_SECONDS, description=f"Stop with the best found: at most {limits.MOST_SECONDS:g} s.")
 ]
@@ -65,11 +67,9 @@ def server_of(run: Run, name: str) -> MCPServer:
         "relatum", title=f"relatum: {visible(name)}", instructions=GUIDE, version=__version__, log_level="WARNING"
     )
     tools = _Tools(run)
+    annotations = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
     for tool in TOOLS:
-        title, annotations = (
-            tool.replace("_", " ").capitalize(),
-            ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False),
-        )
+        title = tool.replace("_", " ").capitalize()
         server.add_tool(getattr(tools, tool), name=tool, title=title, annotations=annotations, structured_output=True)
 
     @server.prompt(name="plan", title="Plan with a run", description="How to answer a goal step by step with these tools.")
@@ -88,11 +88,11 @@ class _Tools:
 
     def schema(self) -> RootModel[overview.RunSchema]:
         """Relations with their columns, number of facts, an example and a question to ask. Call this first."""
-        return self._answer(overview.RunSchema, lambda: overview.schema(self._run))
+        return self._answer(lambda: overview.schema(self._run))
 
     def find_entity(self, text: Text, k: FewNames = 10) -> RootModel[names.FoundEntities]:
         """Entities by a part of their name or label, or a similar spelling, and the columns they stand in."""
-        return self._answer(names.FoundEntities, lambda: names.find(self._run, text, k))
+        return self._answer(lambda: names.find(self._run, text, k))
 
     def facts_of(
         self,
@@ -106,9 +106,7 @@ class _Tools:
 
         `next` is the token to give as `after` for the next page; it is null on the last one.
         """
-        return self._answer(
-            facts.FactPage, lambda: facts.facts_of(self._run, entity, relation, role, after=after, limit=limit)
-        )
+        return self._answer(lambda: facts.facts_of(self._run, entity, relation, role, after=after, limit=limit))
 
     def complete(
         self, question: Text, k: Count = 10, new_only: NewOnly = False, reasons: FewReasons = 0, seconds: Seconds = 5.0
@@ -119,13 +117,12 @@ class _Tools:
         known, and how likely it is.
         """
         return self._answer(
-            answers.QuestionAnswers,
             lambda: answers.complete(self._run, question, k, new_only=new_only, reasons=reasons, seconds=seconds),
         )
 
     def score(self, fact: Text) -> RootModel[answers.ScoredFact]:
         """How likely a whole fact is, such as `sold(drew, alex, book)`, and whether it is known."""
-        return self._answer(answers.ScoredFact, lambda: answers.score(self._run, fact))
+        return self._answer(lambda: answers.score(self._run, fact))
 
     def query(
         self, text: Text, k: Count = 10, new_only: NewOnly = False, seconds: Seconds = 5.0
@@ -137,17 +134,15 @@ class _Tools:
         CREATE VIEW is refused. `proven` says that there is surely no better row; `bound` is `at least` where the search
         was stopped early.
         """
-        return self._answer(
-            queries.QueryAnswers, lambda: queries.query(self._run, text, k, new_only=new_only, seconds=seconds)
-        )
+        return self._answer(lambda: queries.query(self._run, text, k, new_only=new_only, seconds=seconds))
 
     def explain(self, fact: Text, k: Reasons = 5) -> RootModel[answers.ExplainedFact]:
         """What speaks for a fact and what against it: rules with the facts they rest on, objections, similar facts."""
-        return self._answer(answers.ExplainedFact, lambda: answers.explain(self._run, fact, k))
+        return self._answer(lambda: answers.explain(self._run, fact, k))
 
     def rules(self, relation: Text | None = None, k: FewRules = 20) -> RootModel[rules.RulesView]:
         """Rules that conclude a relation, or any: soft ones with their confidence, and exact ones between relations."""
-        return self._answer(rules.RulesView, lambda: rules.rules(self._run, relation, k))
+        return self._answer(lambda: rules.rules(self._run, relation, k))
 
     def what_if(
         self,
@@ -169,17 +164,17 @@ class _Tools:
         the run knows.
         """
         return self._answer(
-            what_if.WhatIf,
             lambda: what_if.what_if(self._run, text, facts, definitions, k, new_only=new_only, seconds=seconds),
         )
 
-    def _answer(self, kind: type[T], work_out: Callable[[], T]) -> RootModel[T]:
+    def _answer(self, work_out: Callable[[], T]) -> RootModel[T]:
         """Return a resource as its model; a mistake of the caller is one sentence that says what to do, and its code."""
         with self._at_work():
             try:
-                return RootModel[kind](work_out())  # type: ignore[valid-type]  # its schema is that of the dataclass
+                found, model = work_out(), cast(Any, RootModel)
             except RelatumError as error:
                 raise ToolError(f"{visible(str(error))} [{error.code}]") from None
+            return cast(RootModel[T], model[type(found)](found))  # its schema is that of the dataclass
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:

@@ -41,7 +41,7 @@ def curve(title: str, across: str, points: Points, digits: int, marked: int | No
     y = Axis(low, high, height - 32, 22)
     parts = [*_levels(y, x), *_feet(x, height, across)]
     line = " ".join(f"{x.at(a):.1f},{y.at(b):.1f}" for a, b in _downsampled(points))
-    parts.append(_element("polyline", points=line, class_="line"))
+    parts.append(element("polyline", points=line, class_="line"))
     shown = points[index]
     parts.append(_labelled(x.at(shown[0]), y.at(shown[1]), f"{shown[1]:.{digits}f}", left=x.at(shown[0]) > width / 2))
     first, last = points[0], points[-1]
@@ -52,19 +52,19 @@ def curve(title: str, across: str, points: Points, digits: int, marked: int | No
 def interval_line(value: float, bounds: tuple[float, float] | None) -> Markup:
     """Return a value from 0 to 1 as a dot on a line, with a bar for its interval; the numbers stand beside it."""
     x = Axis(0, 1, 4, 156)
-    ends = [_element("line", x1=x.at(end), x2=x.at(end), y1=5, y2=11, class_="level") for end in (0, 0.5, 1)]
-    parts = [_element("line", x1=x.start, x2=x.end, y1=8, y2=8, class_="level"), *ends]
+    ends = [element("line", x1=x.at(end), x2=x.at(end), y1=5, y2=11, class_="level") for end in (0, 0.5, 1)]
+    parts = [element("line", x1=x.start, x2=x.end, y1=8, y2=8, class_="level"), *ends]
     if bounds is not None:
-        parts.append(_element("line", x1=x.at(bounds[0]), x2=x.at(bounds[1]), y1=8, y2=8, class_="whisker"))
-    parts.append(_element("circle", cx=x.at(value), cy=8, r=3.4, class_="dot"))
-    return _element("svg", *parts, class_="inline", viewBox="0 0 160 16", width=160, height=16, aria_hidden="true")
+        parts.append(element("line", x1=x.at(bounds[0]), x2=x.at(bounds[1]), y1=8, y2=8, class_="whisker"))
+    parts.append(element("circle", cx=x.at(value), cy=8, r=3.4, class_="dot"))
+    return element("svg", *parts, class_="inline", viewBox="0 0 160 16", width=160, height=16, aria_hidden="true")
 
 
 def bar(share: float, width: float = 160) -> Markup:
     """Return a share of 1 as a bar; the number stands beside it."""
-    inside = _element("rect", x=0, y=3, width=max(share * width, 0.6), height=10, class_="bar") if share else None
+    inside = element("rect", x=0, y=3, width=max(share * width, 0.6), height=10, class_="bar") if share else None
     size = f"0 0 {width:g} 16"
-    return _element("svg", inside, class_="inline", viewBox=size, width=width, height=16, aria_hidden="true")
+    return element("svg", inside, class_="inline", viewBox=size, width=width, height=16, aria_hidden="true")
 
 
 def reliability_curve(points: Sequence[tuple[float, float, float]]) -> Markup:
@@ -74,19 +74,19 @@ def reliability_curve(points: Sequence[tuple[float, float, float]]) -> Markup:
     parts = []
     for value in (0, 0.25, 0.5, 0.75, 1):
         level = y.at(value)
-        parts.append(_element("line", x1=x.start, x2=x.end, y1=level, y2=level, class_="level"))
-        parts.append(_element("text", f"{100 * value:g} %", x=x.start - 6, y=level + 4, text_anchor="end"))
-        parts.append(_element("text", f"{100 * value:g} %", x=x.at(value), y=y.start + 18, text_anchor="middle"))
-    parts.append(_element("line", x1=x.at(0), y1=y.at(0), x2=x.at(1), y2=y.at(1), class_="ideal"))
+        parts.append(element("line", x1=x.start, x2=x.end, y1=level, y2=level, class_="level"))
+        parts.append(element("text", f"{100 * value:g} %", x=x.start - 6, y=level + 4, text_anchor="end"))
+        parts.append(element("text", f"{100 * value:g} %", x=x.at(value), y=y.start + 18, text_anchor="middle"))
+    parts.append(element("line", x1=x.at(0), y1=y.at(0), x2=x.at(1), y2=y.at(1), class_="ideal"))
     turn = _along(x, y, 0.31)
-    parts.append(_element("text", "as often as predicted", x=x.at(0.31), y=y.at(0.31) - 7, transform=turn, class_="aside"))
-    parts.append(_element("text", "true more often", x=x.at(0.04), y=y.at(0.93), class_="aside"))
-    parts.append(_element("text", "true less often", x=x.at(0.97), y=y.at(0.07), text_anchor="end", class_="aside"))
+    parts.append(element("text", "as often as predicted", x=x.at(0.31), y=y.at(0.31) - 7, transform=turn, class_="aside"))
+    parts.append(element("text", "true more often", x=x.at(0.04), y=y.at(0.93), class_="aside"))
+    parts.append(element("text", "true less often", x=x.at(0.97), y=y.at(0.07), text_anchor="end", class_="aside"))
     line = " ".join(f"{x.at(predicted):.1f},{y.at(observed):.1f}" for predicted, observed, _ in points)
-    parts.append(_element("polyline", points=line, class_="line"))
+    parts.append(element("polyline", points=line, class_="line"))
     for predicted, observed, share in points:
-        parts.append(_element("circle", cx=x.at(predicted), cy=y.at(observed), r=max(15 * share**0.5, 1.5), class_="mass"))
-    parts.append(_element("text", "predicted probability", x=x.end + 12, y=height - 8, text_anchor="end"))
+        parts.append(element("circle", cx=x.at(predicted), cy=y.at(observed), r=max(15 * share**0.5, 1.5), class_="mass"))
+    parts.append(element("text", "predicted probability", x=x.end + 12, y=height - 8, text_anchor="end"))
     description = "; ".join(
         f"predicted {percent(predicted)}, observed {percent(observed)}" for predicted, observed, _ in points
     )
@@ -125,8 +125,8 @@ def _levels(y: Axis, x: Axis) -> list[Markup]:
     found = []
     for value in ticks(y.low, y.high):
         height = y.at(value)
-        found.append(_element("line", x1=x.start, x2=x.end, y1=height, y2=height, class_="level"))
-        found.append(_element("text", f"{value:g}", x=x.start - 6, y=height + 4, text_anchor="end"))
+        found.append(element("line", x1=x.start, x2=x.end, y1=height, y2=height, class_="level"))
+        found.append(element("text", f"{value:g}", x=x.start - 6, y=height + 4, text_anchor="end"))
     return found
 
 
@@ -137,16 +137,14 @@ def _feet(x: Axis, height: float, across: str) -> list[Markup]:
         anchor = "end" if value == values[-1] and x.end - x.at(value) < 20 else "middle"
         label = f"{value:g} {across}" if value == values[-1] else f"{value:g}"
         foot = x.end + 12 if anchor == "end" else x.at(value)
-        found.append(_element("text", label, x=foot, y=height - 14, text_anchor=anchor))
+        found.append(element("text", label, x=foot, y=height - 14, text_anchor=anchor))
     return found
 
 
 def _labelled(x: float, y: float, label: str, *, left: bool) -> Markup:
     """Return a dot with its value above it, to the left or to the right."""
-    text = _element(
-        "text", label, x=x + (4 if left else -4), y=y - 9, text_anchor="end" if left else "start", class_="label"
-    )
-    return Markup().join([_element("circle", cx=x, cy=y, r=3.2, class_="dot"), text])
+    text = element("text", label, x=x + (4 if left else -4), y=y - 9, text_anchor="end" if left else "start", class_="label")
+    return Markup().join([element("circle", cx=x, cy=y, r=3.2, class_="dot"), text])
 
 
 def _downsampled(points: Points) -> Points:
@@ -163,15 +161,16 @@ def _along(x: Axis, y: Axis, value: float) -> str:
 def _drawing(title: str, description: str, width: float, height: float, *parts: Markup) -> Markup:
     """Return an SVG element with its title and description for those who do not see it."""
     size = f"0 0 {width:g} {height:g}"
-    named = (_element("title", title), _element("desc", description))
-    return _element("svg", *named, *parts, class_="chart", viewBox=size, width=width, height=height, role="img")
+    named = (element("title", title), element("desc", description))
+    return element("svg", *named, *parts, class_="chart", viewBox=size, width=width, height=height, role="img")
 
 
-def _element(name: str, /, *children: str | None, **attributes: str | float) -> Markup:
-    """Return an element; text is escaped unless it is markup, `None` is left out, and `class_` is the attribute `class`."""
+def element(name: str, /, *children: str | None, **attributes: str | float | None) -> Markup:
+    """Return an element; text is escaped unless it is markup, None is left out, and `class_` is the attribute `class`."""
     given = Markup("").join(
         Markup(' {}="{}"').format(key.removesuffix("_").replace("_", "-"), _attribute(value))
         for key, value in attributes.items()
+        if value is not None
     )
     return Markup("<{0}{1}>{2}</{0}>").format(name, given, Markup("").join(escape(one) for one in children if one))
 

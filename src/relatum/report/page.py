@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from relatum.files import atomic_file, require_own
 from relatum.formatting import count, duration, listed, number, percent, score, visible
 from relatum.report import charts
 from relatum.report.study import AROUND, Study, study_of
-from relatum.runs.journal import TrainingHistory
+from relatum.runs.journal import HistoryPoint
 from relatum.runs.trained import Trained
 from relatum.version import __version__
 
@@ -47,12 +48,21 @@ def page_of(study: Study) -> str:
 
 @cache
 def _environment() -> Environment:
-    """Return the templates with what they can call; whatever they are given is escaped, and is text that does nothing."""
+    environment = templates(__package__ or "relatum.report")
+    environment.globals |= {"around": AROUND, "version": __version__}
+    return environment
+
+
+def templates(package: str) -> Environment:
+    """Return the templates of a package with what all of them can call.
+
+    Whatever they are given is escaped, and is text that does nothing.
+    """
     environment = Environment(
-        loader=PackageLoader(__package__ or "relatum.report"),
+        loader=PackageLoader(package),
         autoescape=True,
         extensions=["jinja2.ext.do"],
-        finalize=finalized,
+        finalize=_finalized,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -60,32 +70,30 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "count": count,
-        "duration": lambda seconds: unbroken(duration(seconds)),
+        "duration": lambda seconds: _unbroken(duration(seconds)),
         "listed": listed,
         "name": name_of,
         "number": number,
-        "percent": lambda share, digits=1: unbroken(percent(share, digits)),
+        "percent": lambda share, digits=1: _unbroken(percent(share, digits)),
         "score": score,
         "shortened": shortened,
-        "unbroken": unbroken,
+        "unbroken": _unbroken,
     }
     environment.globals |= {
-        "around": AROUND,
         "bar": charts.bar,
         "interval_line": charts.interval_line,
         "learning_curves": _learning_curves,
         "reliability_curve": charts.reliability_curve,
-        "version": __version__,
     }
     return environment
 
 
-def finalized(value: Any) -> Any:
+def _finalized(value: Any) -> Any:
     """Return what a template puts out: markup as it is, anything else as text whose control characters can be seen."""
     return value if isinstance(value, Markup) else visible(str(value))
 
 
-def unbroken(text: str) -> str:
+def _unbroken(text: str) -> str:
     """Return a text that stays on one line."""
     return text.replace(" ", "\u00a0")
 
@@ -110,15 +118,16 @@ def shortened(name: str, longest: int = _LONGEST) -> str:
     return name if len(name) <= longest else f"{name[:half]}…{name[-half:]}"
 
 
-def _learning_curves(history: TrainingHistory) -> list[tuple[str, Markup]]:
+def _learning_curves(
+    losses: Sequence[HistoryPoint], scores: Sequence[HistoryPoint], best: HistoryPoint | None
+) -> list[tuple[str, Markup]]:
     """Return the curves of the loss and of the validation MRR by epoch, with what they are called."""
     found = []
-    if history.losses:
-        points = [(point.epoch, point.value) for point in history.losses]
-        digits = 2 if points[-1][1] < 100 else 0
-        found.append(("Training loss", charts.curve("Training loss", "epochs", points, digits)))
-    if history.scores:
-        points = [(point.epoch, point.value) for point in history.scores]
-        best = history.scores.index(history.best) if history.best in history.scores else None
-        found.append(("Validation MRR", charts.curve("Validation MRR", "epochs", points, 3, best, zero=True)))
+    for title, history in (("Training loss", losses), ("Validation MRR", scores)):
+        if history:
+            points = [(point.epoch, point.value) for point in history]
+            ranked = history is scores
+            marked = next((at for at, (epoch, _) in enumerate(points) if ranked and best and epoch == best.epoch), None)
+            digits = 3 if ranked else 2 if points[-1][1] < 100 else 0
+            found.append((title, charts.curve(title, "epochs", points, digits, marked, zero=ranked)))
     return found

@@ -54,9 +54,10 @@ def rules_mermaid(rules: Iterable[Rule]) -> str:
     """Return the graph of rules as text for Mermaid, which many pages and editors draw."""
     boxes, edges = _graph(rules)
     lines = [f'  n{number}["{_mermaid_text(name)}"]' for name, number in boxes.items()]
-    for edge in edges:
-        arrow = f'{_MERMAID_ARROWS[edge.style]}|"{_mermaid_text(edge.label)}"|'
-        lines.append(f"  n{boxes[edge.source]} {arrow} n{boxes[edge.target]}")
+    lines += [
+        f'  n{boxes[one.source]} {_MERMAID_ARROWS[one.style]}|"{_mermaid_text(one.label)}"| n{boxes[one.target]}'
+        for one in edges
+    ]
     return "\n".join([_MERMAID_MARK, "flowchart LR", *lines, ""])
 
 
@@ -64,9 +65,10 @@ def rules_dot(rules: Iterable[Rule]) -> str:
     """Return the graph of rules as text for Graphviz."""
     boxes, edges = _graph(rules)
     lines = [f"  n{number} [label={_dot_text(name)}];" for name, number in boxes.items()]
-    for edge in edges:
-        attributes = f"label={_dot_text(edge.label)}, style={_DOT_STYLES[edge.style]}"
-        lines.append(f"  n{boxes[edge.source]} -> n{boxes[edge.target]} [{attributes}];")
+    lines += [
+        f"  n{boxes[one.source]} -> n{boxes[one.target]} [label={_dot_text(one.label)}, style={_DOT_STYLES[one.style]}];"
+        for one in edges
+    ]
     return "\n".join([_DOT_MARK, "digraph rules {", "  rankdir=LR;", "  node [shape=box];", *lines, "}", ""])
 
 

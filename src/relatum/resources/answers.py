@@ -2,44 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from relatum.algebra.lexer import as_written
 from relatum.api import Run
 from relatum.errors import DataError
 from relatum.evidence.reasons import Reason
-from relatum.resources.fact_index import known_fact
+from relatum.resources.facts import known_fact
 from relatum.resources.limits import MOST_ANSWERS, MOST_REASONS, bounded, bounded_seconds, bounded_text
-from relatum.resources.references import EntityRef, FactRef, entity_refs, fact_ref, role_names
-from relatum.runs.answers import Answer, Answers, Question, parse_question
+from relatum.resources.references import EntityRef, FactRef, entity_ref, fact_ref, role_names
+from relatum.runs.answers import Answer, Question, parse_question
 from relatum.runs.reasons import why, without_prefixes
 from relatum.runs.trained import SECONDS
 
 
-@dataclass(frozen=True, slots=True)
-class ReasonItem:
-    """A rule that speaks for a fact.
+@dataclass(frozen=True)
+class ReasonItem(Reason):
+    """A rule that speaks for a fact, with entities as people call them, and the facts that it rests on here."""
 
-    Attributes:
-        rule: as Datalog writes it, entities without the prefixes of their types.
-        answers: which argument of the fact the rule names.
-        confidence: how likely a candidate is right that the rule names.
-        right: how often it named the answer of a training fact.
-        named: how many candidates it named in all.
-        facts: some of the facts that it rests on here, in words; of a path two in one text.
-        more: how many others there are.
-        grounds: the same facts, each once; none where neighbours speak, entities with similar answers.
-    """
-
-    rule: str
-    answers: str
-    confidence: float
-    right: int
-    named: int
-    facts: tuple[str, ...]
-    more: int
-    grounds: tuple[FactRef, ...] = ()
+    grounds: tuple[FactRef, ...] = ()  # type: ignore[assignment]  # the same facts, as references
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +114,7 @@ class ExplainedFact:
 
 def complete(
     run: Run,
-    question: str,
+    question: str | Question,
     k: int = 10,
     *,
     new_only: bool = False,
@@ -144,161 +124,92 @@ def complete(
 ) -> QuestionAnswers:
     """Return the answers to a question such as `sold(drew, ?, book)`: the k best known ones, then the k best new ones.
 
-    Args:
-        run: the run that is asked.
-        question: a text with at least one open position.
-        k: how many known answers, and how many new ones; at most MOST_ANSWERS.
-        new_only: leave out those that are known.
-        reasons: how many rules to show for each new answer of a stored relation; at most MOST_REASONS.
-        seconds: that answers with free positions, or of a defined relation, may take.
-        coverage: the share of sets of new answers that hold the missing one; the new answers are then such a set.
+    New answers of a stored relation come with as many `reasons`. Answers with free positions, or of a defined relation, may
+    take so many `seconds`. With a `coverage` the new answers are a set that holds the missing one in that share of cases.
     """
     bounded("k", k, MOST_ANSWERS)
-    if reasons:
-        bounded("reasons", reasons, MOST_REASONS)
-    parsed = parse_question(bounded_text(question, "the question"), run.schema)
-    return answered(run, parsed, k, new_only=new_only, reasons=reasons, seconds=bounded_seconds(seconds), coverage=coverage)
-
-
-def answered(
-    run: Run,
-    parsed: Question,
-    k: int,
-    *,
-    new_only: bool = False,
-    reasons: int = 0,
-    seconds: float = SECONDS,
-    coverage: float | None = None,
-) -> QuestionAnswers:
-    """Return the answers to a question that was read already; what `complete` takes."""
+    bounded("reasons", reasons, MOST_REASONS, least=0)
+    seconds = bounded_seconds(seconds)
+    parsed = parse_question(bounded_text(question, "the question"), run.schema) if isinstance(question, str) else question
     found = run.complete(parsed, k=k, new_only=new_only, seconds=seconds, coverage=coverage)
-    return _Filler(run, parsed).filled(found, k, reasons, covering=coverage is not None)
+    known, new = found.known[:k], found.new if coverage is None else found.new[:MOST_ANSWERS]
+    relation, roles = parsed.relation, role_names(run, parsed.relation)
+    given = tuple(
+        None if name is None else run.entities[entity]
+        for name, entity in zip(parsed.arguments, run.entities_of(parsed)[:, 0].tolist(), strict=True)
+    )
+    explained = reasons if not parsed.free and relation not in run.definitions else 0
+    return QuestionAnswers(
+        str(parsed),
+        relation,
+        tuple(None if name is None else entity_ref(run, name) for name in given),
+        tuple(roles[position] for position in parsed.open),
+        tuple(_item(run, replace(parsed, arguments=given, roles=roles), one, explained) for one in (*known, *new)),
+        truncated=len(known) == k or (len(new) == k if coverage is None else len(found.new) > len(new)),
+        promise=found.promise,
+    )
 
 
 def score(run: Run, fact: str) -> ScoredFact:
     """Return what a run thinks of a fact such as `sold(drew, alex, book)`."""
-    parsed = parse_question(bounded_text(fact, "the fact"), run.schema)
-    found = run.score(parsed)
-    ref = fact_ref(run, parsed.relation, _names(run, parsed), probability=found.probability, source=found.source)
+    relation, names = whole_fact(run, bounded_text(fact, "the fact"))
+    found = run.score(Question(relation, names))
+    ref = fact_ref(run, relation, names, probability=found.probability, source=found.source)
     return ScoredFact(ref, found.probability, found.percentile, found.score)
 
 
 def explain(run: Run, fact: str, k: int = 5) -> ExplainedFact:
     """Return what speaks for a fact and what against it: the k most confident rules, objections, similar facts."""
     bounded("k", k, MOST_REASONS)
-    parsed = parse_question(bounded_text(fact, "the fact"), run.schema)
-    if parsed.relation in run.definitions:
-        return ExplainedFact(score(run, fact), (), (), ())
-    found = why(run, parsed, k)
+    scored = score(run, fact)
+    if scored.fact.relation in run.definitions:
+        return ExplainedFact(scored, (), (), ())
+    question = _question(scored.fact)
     similar = tuple(
-        SimilarFactItem(known_fact(run, parsed.relation, _names(run, parse_question(one.fact, run.schema))), one.similarity)
-        for one in run.similar_facts(parsed)
+        SimilarFactItem(known_fact(run, *whole_fact(run, one.fact)), one.similarity) for one in run.similar_facts(question)
     )
-    return ExplainedFact(
-        score(run, fact), tuple(reason_item(run, one) for one in found), tuple(run.objections(parsed)), similar
-    )
+    return ExplainedFact(scored, reasons_for(run, scored.fact, k), tuple(run.objections(question)), similar)
+
+
+def whole_fact(run: Run, fact: str) -> tuple[str, tuple[str, ...]]:
+    """Return the relation of a fact, and its entities by their whole names; one with a gap is refused."""
+    question = parse_question(fact, run.schema)
+    if question.open or question.free:
+        reason = f"a fact names an entity for every position of {run.schema[question.relation]}"
+        raise DataError("gap-in-fact", reason, place=question)
+    return question.relation, tuple(run.entities[one] for one in run.entities_of(question)[:, 0].tolist())
+
+
+def reasons_for(run: Run, fact: FactRef, k: int, only: int | None = None) -> tuple[ReasonItem, ...]:
+    """Return the k most confident rules that speak for a fact of a stored relation; `only` as `why` has it."""
+    return tuple(reason_item(run, one) for one in why(run, _question(fact), k, only)) if k else ()
 
 
 def reason_item(run: Run, reason: Reason) -> ReasonItem:
     """Return a rule that speaks for a fact, as people read it."""
-    one = without_prefixes(run, reason)
     grounds = tuple(known_fact(run, relation, entities) for relation, entities in reason.grounds)
-    return ReasonItem(one.rule, one.answers, one.confidence, one.right, one.named, one.facts, one.more, grounds)
+    return ReasonItem(**{**vars(without_prefixes(run, reason)), "grounds": grounds})
 
 
-def fact_question(fact: FactRef) -> Question:
+def _question(fact: FactRef) -> Question:
     """Return a whole fact as the question that has nothing open."""
     return Question(fact.relation, tuple(one.name for one in fact.entities))
 
 
-class _Filler:
-    """Turns the answers to one question into items."""
-
-    def __init__(self, run: Run, question: Question) -> None:
-        self._run, self.question = run, question
-        self._roles = roles = role_names(run, question.relation)
-        self._ref = entity_refs(run)
-        self.open_roles = tuple(roles[position] for position in question.open)
-        self._arguments: list[str | None] = [
-            None if name is None else run.entities[entity]
-            for name, entity in zip(question.arguments, run.entities_of(question)[:, 0].tolist(), strict=True)
-        ]
-        self.given = tuple(None if name is None else self._ref(name) for name in self._arguments)
-        self._head = as_written(question.relation)
-        self._written = ["" if name is None else _written(name) for name in self._arguments]
-
-    def filled(self, found: Answers, k: int, reasons: int = 0, *, covering: bool = False) -> QuestionAnswers:
-        """Return answers as they are shown; `covering` says that the new ones are a set that holds the missing one."""
-        question = self.question
-        known, new = found.known[:k], found.new[:MOST_ANSWERS] if covering else found.new
-        explained = reasons if not question.free and question.relation not in self._run.definitions else 0
-        answers = tuple(self._item(one, explained) for one in (*known, *new))
-        truncated = len(known) == k or (len(found.new) > len(new) if covering else len(new) == k)
-        return QuestionAnswers(
-            str(question),
-            question.relation,
-            self.given,
-            self.open_roles,
-            answers,
-            truncated=truncated,
-            promise=found.promise,
-        )
-
-    def _item(self, answer: Answer, reasons: int) -> AnswerItem:
-        run, question = self._run, self.question
-        entities, source = tuple(map(self._ref, answer.entities)), answer.source
-        fact = self._rest(answer) if question.free else self._whole(entities, answer)
-        found: Sequence[Reason] = ()
-        if reasons and source is None:
-            whole = fact_question(fact)
-            if len(question.open) == 1:
-                found = why(run, whole, reasons, question.open[0])
-            found = found or why(run, whole, reasons)  # what names other entities of the fact speaks for it, too
-        listed = tuple(reason_item(run, one) for one in found)
-        return AnswerItem(entities, fact, answer.probability, source is not None, source, answer.score, listed)
-
-    def _whole(self, entities: Sequence[EntityRef], answer: Answer) -> FactRef:
-        """Return the fact that an answer makes, as `fact_ref` would: here are many, of which most is the same."""
-        filled, written = list(self.given), self._written.copy()
-        for position, one in zip(self.question.open, entities, strict=True):
-            filled[position], written[position] = one, _written(one.name)
-        return FactRef(
-            self.question.relation,
-            tuple(filled),  # type: ignore[arg-type]  # nothing is open any more
-            self._roles,
-            f"{self._head}({', '.join(written)})",
-            answer.source is not None,
-            1.0 if answer.source is not None else answer.probability,
-            answer.source,
-        )
-
-    def _rest(self, answer: Answer) -> FactRef:
-        """Return what is left of the fact that an answer makes, where positions are free."""
-        relation, filled = self.question.relation, list(self._arguments)
-        for position, name in zip(self.question.open, answer.entities, strict=True):
-            filled[position] = name
-        kept = [position for position in range(len(filled)) if position not in self.question.free]
-        shown = Question(relation, tuple(filled), self.question.free, self._roles)
-        return FactRef(
-            relation,
-            tuple(self._ref(filled[position] or "") for position in kept),
-            tuple(self._roles[position] for position in kept),
-            str(shown),
-            answer.known,
-            1.0 if answer.known else answer.probability,
-            answer.source,
-        )
-
-
-def _written(name: str) -> str:
-    """Return the name of an entity as an argument: one that is called `?` is no open position."""
-    return as_written(name, quote=name == "?")
-
-
-def _names(run: Run, question: Question) -> list[str]:
-    """Return the whole names of the entities of a fact."""
-    if question.open or question.free:
-        raise DataError(
-            "gap-in-fact", f"a fact names an entity for every position of {run.schema[question.relation]}", place=question
-        )
-    return [run.entities[one] for one in run.entities_of(question)[:, 0].tolist()]
+def _item(run: Run, question: Question, answer: Answer, reasons: int) -> AnswerItem:
+    """Return an answer to a question whose entities have their whole names; of a new one, with what speaks for it."""
+    filled = list(question.arguments)
+    for position, name in zip(question.open, answer.entities, strict=True):
+        filled[position] = name
+    names = [name for name in filled if name is not None]  # without those at free positions
+    fact = fact_ref(run, question.relation, names, probability=answer.probability, source=answer.source)
+    if question.free:
+        roles = tuple(role for role, name in zip(fact.roles, filled, strict=True) if name is not None)
+        fact = replace(fact, roles=roles, text=str(replace(question, arguments=tuple(filled))))
+    listed: tuple[ReasonItem, ...] = ()
+    if reasons and answer.source is None:
+        if len(question.open) == 1:
+            listed = reasons_for(run, fact, reasons, question.open[0])
+        listed = listed or reasons_for(run, fact, reasons)  # what names other entities of the fact speaks for it, too
+    entities = tuple(entity_ref(run, name) for name in answer.entities)
+    return AnswerItem(entities, fact, answer.probability, fact.known, answer.source, answer.score, listed)

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from relatum.api import Run
-from relatum.resources.answers import AnswerItem, answered, fact_question, reason_item
-from relatum.resources.fact_index import Standing, fact_index
+from relatum.resources.answers import AnswerItem, complete, reasons_for
+from relatum.resources.facts import Standing, fact_index
 from relatum.resources.limits import MOST_ANSWERS, MOST_FACTS, MOST_REASONS, bounded, bounded_seconds
 from relatum.resources.references import EntityRef, FactRef, entity_ref, role_names
 from relatum.runs.answers import Question
-from relatum.runs.reasons import why
 from relatum.runs.trained import SECONDS
 
 
@@ -98,14 +97,7 @@ _QUESTIONS, _OF_ONE_ROLE = 48, 6  # that are asked for predictions: in all, and 
 
 
 def entity_page(run: Run, name: str, *, facts: int = 10, similar: int = 10) -> EntityPage:
-    """Return an entity with its facts; predictions are worked out by `predicted`, on demand.
-
-    Args:
-        run: the run that knows it.
-        name: its whole name, its value, or its label.
-        facts: how many facts each group shows; at most MOST_FACTS.
-        similar: how many similar entities are listed; at most MOST_ANSWERS.
-    """
+    """Return an entity, by its whole name, its value or its label, with so many `facts` of each group and `similar` ones."""
     facts, similar = bounded("facts", facts, MOST_FACTS), bounded("similar", similar, MOST_ANSWERS)
     whole, index = run.entities[run.entity_id(name)], fact_index(run)
     number = run.entities.id(whole)
@@ -129,41 +121,28 @@ def predicted(
 ) -> PredictedFacts:
     """Return the k most likely new facts with an entity, by the questions that its known facts answer.
 
-    Args:
-        run: the run that predicts.
-        name: the entity's whole name, its value, or its label.
-        k: how many; at most MOST_ANSWERS.
-        reasons: how many rules to show for each; at most MOST_REASONS.
-        least: the least probability.
-        seconds: after which no more questions are asked.
+    None is less likely than `least`; after so many `seconds` no more questions are asked.
     """
     k, until = bounded("k", k, MOST_ANSWERS), time.monotonic() + bounded_seconds(seconds)
-    if reasons:
-        bounded("reasons", reasons, MOST_REASONS)
+    bounded("reasons", reasons, MOST_REASONS, least=0)
     whole = run.entities[run.entity_id(name)]
     best: dict[str, AnswerItem] = {}
     stopped = False
     for number, question in enumerate(_questions(run, run.entities.id(whole))):
         if stopped := number >= _QUESTIONS or time.monotonic() > until:
             break
-        for item in answered(run, question, min(k, 10), new_only=True).answers:
+        for item in complete(run, question, min(k, 10), new_only=True).answers:
             if (item.probability or 0.0) >= least and item.fact.text not in best:
                 best[item.fact.text] = item
     ranked = sorted(best.values(), key=lambda one: -(one.probability or 0.0))[:k]
-    if reasons:
-        ranked = [_explained(run, one, reasons) for one in ranked]
-    return PredictedFacts(entity_ref(run, whole), tuple(ranked), truncated=stopped)
+    explained = tuple(replace(one, reasons=reasons_for(run, one.fact, reasons)) for one in ranked)
+    return PredictedFacts(entity_ref(run, whole), explained, truncated=stopped)
 
 
 def neighbourhood(run: Run, name: str, *, known: int = 16, new: int = 6, least: float = 0.05) -> Neighbourhood:
     """Return the facts around an entity: some that are known, spread over its relations, and the likeliest new ones.
 
-    Args:
-        run: the run that knows it.
-        name: the entity's whole name, its value, or its label.
-        known: how many known facts; at most MOST_FACTS.
-        new: how many new ones; 0 for none, which is much quicker.
-        least: the least probability of a new one.
+    No new one is less likely than `least`; with none at all it is much quicker.
     """
     known, whole, index = bounded("known", known, MOST_FACTS), run.entities[run.entity_id(name)], fact_index(run)
     number = run.entities.id(whole)
@@ -173,12 +152,6 @@ def neighbourhood(run: Run, name: str, *, known: int = 16, new: int = 6, least: 
     guessed = predicted(run, whole, new, least=least).answers if new else ()
     facts = (*index.refs(sorted(chosen)), *(item.fact for item in guessed))
     return Neighbourhood(entity_ref(run, whole), facts, truncated=index.count(number) > len(chosen))
-
-
-def _explained(run: Run, item: AnswerItem, reasons: int) -> AnswerItem:
-    """Return a predicted fact with the rules that speak for it."""
-    found = tuple(reason_item(run, one) for one in why(run, fact_question(item.fact), reasons))
-    return replace(item, reasons=found)
 
 
 def _questions(run: Run, entity: int) -> Iterator[Question]:

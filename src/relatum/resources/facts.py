@@ -1,20 +1,125 @@
-"""Known facts, page by page: of an entity, of a relation, or all; and the tokens that lead from page to page."""
+"""Known facts: an index of those of a run, and pages of those of an entity, of a relation, or all."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from relatum.api import Run
+from relatum.arrays import Int32, Int64
+from relatum.data.sorting import differs_from_previous
 from relatum.errors import DataError, SettingError
-from relatum.resources.fact_index import fact_index
 from relatum.resources.limits import MOST_FACTS, bounded
 from relatum.resources.references import EntityRef, FactRef, entity_ref, fact_ref, role_names
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where an entity stands: at a position of a relation, in these facts, by number."""
+
+    relation: int
+    position: int
+    facts: Int64
+
+
+class FactIndex:
+    """The distinct stored facts of a run, numbered by relation and then by entities.
+
+    Args:
+        run: the run whose facts they are.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run, self.parts = run, list(run.split.parts)
+        self._tables, self._sources = list[Int32](), list[Int32]()
+        for relation in run.model.schema:
+            held = [graph.table(relation.name).columns for graph in run.split.parts.values()]
+            table = np.concatenate(held, axis=1)
+            part_of = np.repeat(np.arange(len(held), dtype=np.int32), [columns.shape[1] for columns in held])
+            order = np.lexsort([part_of, *table[::-1]])  # of a fact in several parts the first one counts
+            table, part_of = table[:, order], part_of[order]
+            first = differs_from_previous(list(table))
+            self._tables.append(np.ascontiguousarray(table[:, first]))
+            self._sources.append(part_of[first])
+        sizes = [table.shape[1] for table in self._tables]
+        self.starts: Int64 = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self._index_entities(len(run.entities))
+
+    def _index_entities(self, count: int) -> None:
+        """Sort every cell of every fact by its entity."""
+        cells = [np.empty((4, 0), np.int64)]
+        for relation, table in enumerate(self._tables):
+            facts = np.arange(table.shape[1]) + self.starts[relation]
+            for position, column in enumerate(table):
+                rows = np.full(len(column), relation), np.full(len(column), position)
+                cells.append(np.stack([column.astype(np.int64), *rows, facts]))
+        whole = np.concatenate(cells, axis=1)
+        whole = whole[:, np.argsort(whole[0], kind="stable")]  # the cells come by relation, position and fact already
+        self._cells: Int64 = np.ascontiguousarray(whole[1:])
+        self._offsets: Int64 = np.searchsorted(whole[0], np.arange(count + 1))
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    def standings(self, entity: int) -> list[Standing]:
+        """Return where an entity stands, by relation and position in their order."""
+        relations, positions, facts = self._cells[:, self._offsets[entity] : self._offsets[entity + 1]]
+        if not len(facts):
+            return []
+        cut = np.flatnonzero(differs_from_previous([relations, positions]))
+        return [
+            Standing(int(relations[start]), int(positions[start]), facts[start:stop])
+            for start, stop in zip(cut.tolist(), [*cut[1:].tolist(), len(facts)], strict=True)
+        ]
+
+    def count(self, entity: int) -> int:
+        """Return in how many facts an entity stands; one that has it twice counts once."""
+        return len(np.unique(self._cells[2, self._offsets[entity] : self._offsets[entity + 1]]))
+
+    def degrees(self) -> Int64:
+        """Return how many cells hold each entity, int64[entities]."""
+        return np.diff(self._offsets)
+
+    def of_relation(self, relation: int) -> range:
+        """Return the numbers of the facts of a relation."""
+        return range(int(self.starts[relation]), int(self.starts[relation + 1]))
+
+    def table(self, relation: int) -> Int32:
+        """Return the facts of a relation, int32[arity, n], in the order of their numbers."""
+        return self._tables[relation]
+
+    def refs(self, facts: Sequence[int]) -> Iterator[FactRef]:
+        """Yield the facts of some numbers."""
+        run = self._run
+        for fact in facts:
+            relation = int(np.searchsorted(self.starts, fact, side="right")) - 1
+            row = fact - int(self.starts[relation])
+            names = [run.entities[entity] for entity in self._tables[relation][:, row].tolist()]
+            yield fact_ref(run, run.model.schema[relation].name, names, source=self.parts[int(self._sources[relation][row])])
+
+    def source(self, relation: int, fact: Sequence[int]) -> str | None:
+        """Return the split part that holds a fact, or None."""
+        table, low, high = self._tables[relation], 0, self._tables[relation].shape[1]
+        for column, entity in zip(table, fact, strict=True):
+            part = column[low:high]
+            low, high = low + int(np.searchsorted(part, entity)), low + int(np.searchsorted(part, entity, side="right"))
+        return self.parts[int(self._sources[relation][low])] if low < high else None
+
+
+def fact_index(run: Run) -> FactIndex:
+    """Return the index of the known facts of a run, which is built once."""
+    return run.remembered("fact index", lambda: FactIndex(run))
+
+
+def known_fact(run: Run, relation: str, entities: Sequence[str]) -> FactRef:
+    """Return the reference to a fact of a stored relation, by whole names, with the split part that holds it, if any."""
+    ids = run.entities.ids(entities).tolist()
+    return fact_ref(run, relation, entities, source=fact_index(run).source(run.model.schema.id(relation), ids))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +152,15 @@ def facts_of(
     after: str | None = None,
     limit: int = 50,
 ) -> FactPage:
-    """Return known facts: of an entity, of a relation, of an entity at a role of a relation, or all.
+    """Return a page of known facts: of an entity, of a relation, of an entity at a role of a relation, or all.
 
-    Args:
-        run: the run whose facts they are.
-        entity: a whole name, a value, or a label.
-        relation: the name of a relation, stored or defined; without one, facts of stored relations.
-        role: a role of the relation, or the number of a position; needs an entity and a relation.
-        after: the token of the page before.
-        limit: how many facts a page has; at most MOST_FACTS.
+    The relation is stored or defined; without one there are facts of stored relations. The role is one of its roles or the
+    number of a position, and `after` the token of the page before.
     """
     limit = bounded("limit", limit, MOST_FACTS)
     if role is not None and (entity is None or relation is None):
-        raise SettingError(
-            "option-needs-option", "says where an entity stands in a relation", place="role", remedy="give both of these too"
-        )
+        reason = "says where an entity stands in a relation"
+        raise SettingError("option-needs-option", reason, place="role", remedy="give both of these too")
     schema = None if relation is None else run.schema[relation]
     position = None if role is None or schema is None else schema.position(role)
     name = None if entity is None else run.entities[run.entity_id(entity)]
@@ -130,9 +229,8 @@ def offset_of(token: str | None, *wanted: object) -> int:
         raw = b""
     offset = int.from_bytes(raw[:_OFFSET], "big")
     if len(raw) != _OFFSET + _CHECK or token.rstrip("=") != token_of(offset, *wanted):  # one spelling of several
-        raise DataError(
-            "foreign-token", "this token leads to no page of what is wanted here", remedy="start again without it"
-        )
+        reason = "this token leads to no page of what is wanted here"
+        raise DataError("foreign-token", reason, remedy="start again without it")
     return offset
 
 

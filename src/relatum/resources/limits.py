@@ -32,9 +32,9 @@ class BusyError(RelatumError):
     """Others are at work with what is wanted, and it took too long to wait for them."""
 
 
-def bounded(name: str, value: object, most: int) -> int:
-    """Return a number that a caller gave, from 1 to `most`; another is refused."""
-    found = whole_number(name, value)
+def bounded(name: str, value: object, most: int, *, least: int = 1) -> int:
+    """Return a number that a caller gave, from `least` to `most`; another is refused."""
+    found = whole_number(name, value, least=least)
     if found > most:
         raise SettingError("over-limit", f"must be at most {most:,}, not {found:,}", place=name)
     return found
@@ -43,9 +43,8 @@ def bounded(name: str, value: object, most: int) -> int:
 def bounded_seconds(seconds: float) -> float:
     """Return how long a question may take; refused if it is nothing, or too long."""
     if not math.isfinite(seconds) or not 0 < seconds <= MOST_SECONDS:
-        raise SettingError(
-            "setting-out-of-range", f"must be above 0 and at most {MOST_SECONDS:g}, not {seconds:g}", place="seconds"
-        )
+        reason = f"must be above 0 and at most {MOST_SECONDS:g}, not {seconds:g}"
+        raise SettingError("setting-out-of-range", reason, place="seconds")
     return float(seconds)
 
 

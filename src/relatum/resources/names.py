@@ -13,7 +13,7 @@ from relatum.api import Run
 from relatum.arrays import Bool, Int64
 from relatum.data.schema import RelationSchema
 from relatum.resources.cursor import Spot, spot_of
-from relatum.resources.fact_index import fact_index
+from relatum.resources.facts import fact_index
 from relatum.resources.limits import MOST_NAMES, MOST_TEXT, bounded
 from relatum.resources.references import EntityRef, entity_ref, role_names
 from relatum.runs.lookup import name_index

@@ -115,12 +115,11 @@ def _quality(run: Run) -> QualityView:
     part, tested = held_out_part(run), evaluated(run)
     if part is None or tested is None:
         return QualityView(None, None, (), (), None, None)
-    found, reliability = quality_of(run, part, tested.ranks), run.reliability(part)
+    found, errors = quality_of(run, part, tested.ranks), errors_of(run, part, tested.ranks)
     calibration = None
-    if reliability is not None:
+    if (reliability := run.reliability(part)) is not None:
         points = tuple(CalibrationPoint(*point) for point in reliability.curve)
         calibration = CalibrationView(reliability.brier, reliability.error, points)
-    errors = errors_of(run, part, tested.ranks)
     return QualityView(part, found.overall, found.ranks, found.breakdowns, calibration, errors)
 
 

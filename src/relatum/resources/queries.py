@@ -12,7 +12,7 @@ from relatum.errors import DataError, SettingError
 from relatum.reasoning.query import Query, parse_query
 from relatum.resources.answers import complete, score
 from relatum.resources.cursor import is_sql
-from relatum.resources.fact_index import known_fact
+from relatum.resources.facts import known_fact
 from relatum.resources.limits import MOST_ANSWERS, bounded, bounded_seconds, bounded_text, one_at_a_time
 from relatum.resources.references import EntityRef, FactRef, entity_ref, fact_ref, role_names
 from relatum.runs.answers import Question, parse_question
@@ -91,12 +91,8 @@ def language_of(run: Run, text: str) -> str:
 def query(run: Run, text: str, k: int = 10, *, new_only: bool = False, seconds: float = SECONDS) -> QueryAnswers:
     """Return the k best rows that answer a query, in whichever language it is; a statement that changes is refused.
 
-    Args:
-        run: the run that is asked.
-        text: SQL, an expression of relational algebra, or a question.
-        k: how many rows where SQL has no LIMIT; of a question, how many known answers and how many new ones.
-        new_only: leave out rows that follow from what is known; SQL says `AND NOT known` instead.
-        seconds: when to stop with the best that was found.
+    Of a question, k are the known answers and as many the new ones. `new_only` leaves out rows that follow from what is
+    known; SQL says `AND NOT known` instead. After so many `seconds` the best that was found is returned.
     """
     k, seconds = bounded("k", k, MOST_ANSWERS), bounded_seconds(seconds)
     language = language_of(run, bounded_text(text, "the query"))

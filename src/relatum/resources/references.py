@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from relatum.algebra.lexer import as_written, write_arguments
@@ -49,24 +49,9 @@ class FactRef:
 
 
 def entity_ref(run: Run, name: str) -> EntityRef:
-    """Return the reference to an entity by its whole name."""
-    return entity_refs(run)(name)
-
-
-def entity_refs(run: Run) -> Callable[[str], EntityRef]:
-    """Return what makes references to entities of a run, where there are many to make."""
-    label = run.labels.of
-    prefixes = [(f"{one}:", one) for one in run.entity_types]
-
-    def ref(name: str) -> EntityRef:
-        own = None
-        for prefix, one in prefixes:
-            if name.startswith(prefix):
-                own = one
-                break
-        return EntityRef(name, label(name), own)
-
-    return ref
+    """Return the reference to an entity by its whole name, whose beginning is its type."""
+    types = (one for one in run.entity_types if name.startswith(one) and name[len(one) : len(one) + 1] == ":")
+    return EntityRef(name, run.labels.of(name), next(types, None))
 
 
 def fact_ref(
@@ -76,17 +61,16 @@ def fact_ref(
     *,
     probability: float | None = None,
     source: str | None = None,
-    known: bool | None = None,
 ) -> FactRef:
     """Return the reference to a fact of entities by their whole names; it is known if it has a source."""
-    held = source is not None if known is None else known
+    known = source is not None
     return FactRef(
         relation,
         tuple(entity_ref(run, name) for name in entities),
         role_names(run, relation),
         as_written(relation) + write_arguments(tuple(entities)),
-        held,
-        1.0 if held else probability,
+        known,
+        1.0 if known else probability,
         source,
     )
 

@@ -1,4 +1,4 @@
-"""A relation: its schema and facts; on demand its quality, its rules and its doubtful facts."""
+"""A relation: its schema and facts; on demand its quality, its rules, its doubtful facts, and those that it likely lacks."""
 
 from __future__ import annotations
 
@@ -6,14 +6,21 @@ from dataclasses import dataclass
 
 from relatum.api import Run
 from relatum.report.quality import Measured
-from relatum.resources.answers import ReasonItem, reason_item
-from relatum.resources.facts import FactPage, facts_of
-from relatum.resources.limits import MOST_RULES, bounded
+from relatum.resources.answers import ReasonItem, reason_item, reasons_for
+from relatum.resources.facts import FactPage, facts_of, offset_of, token_of
+from relatum.resources.limits import MOST_FACTS, MOST_MISSING, MOST_REASONS, MOST_RULES, bounded
 from relatum.resources.overview import RelationRow, relation_rows
 from relatum.resources.quality import evaluated
 from relatum.resources.references import EntityRef, FactRef, entity_ref, fact_ref, role_names
 from relatum.resources.rules import RulesView, rules, rules_using
+from relatum.runs.answers import Prediction
 from relatum.runs.doubt import DoubtfulFact
+from relatum.runs.prediction import predict
+
+_DOUBTFUL = 100  # facts of a relation that are judged worth showing
+_AROUND = 500  # known facts of a relation that are varied to find new ones
+_ROWS = 20_000  # of a table whose gaps are looked at
+_PER_QUESTION = 5  # new answers to one question, so that the list is not all about one entity
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +98,6 @@ class DoubtfulFacts:
     truncated: bool
 
 
-_DOUBTFUL = 100  # facts of a relation that are judged worth showing
-
-
 def relation_page(run: Run, name: str, *, after: str | None = None, limit: int = 20) -> RelationPage:
     """Return a relation with some of its facts, page by page."""
     relation = run.schema[name].name
@@ -144,3 +148,88 @@ def _doubtful_item(run: Run, one: DoubtfulFact) -> DoubtfulItem:
         tuple(reason_item(run, each) for each in one.reasons),
         tuple(reason_item(run, each) for each in one.support),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class MissingFact:
+    """A fact that is not known.
+
+    Attributes:
+        fact: the fact with its probability; None without calibration.
+        position: where it differs from a known one; None if all facts were tried.
+        score: the model's score; to be compared among facts of one relation only.
+        reasons: what speaks for it, if that was wanted.
+    """
+
+    fact: FactRef
+    position: int | None
+    score: float
+    reasons: tuple[ReasonItem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MissingPage:
+    """Facts of a relation that are likely missing, the most likely first.
+
+    Attributes:
+        relation: its name.
+        roles: how its positions are called.
+        facts: those of this page.
+        total: how many were found on all pages; at most MOST_MISSING.
+        next: the token of the next page; None on the last one.
+        truncated: whether more could be found than all pages have.
+    """
+
+    relation: str
+    roles: tuple[str, ...]
+    facts: tuple[MissingFact, ...]
+    total: int
+    next: str | None
+    truncated: bool
+
+
+def missing(run: Run, relation: str, *, after: str | None = None, limit: int = 20, reasons: int = 0) -> MissingPage:
+    """Return a page of the facts of a relation, stored or defined, that are likely missing, with what speaks for each.
+
+    They are looked for once around known facts, which may take a while.
+    """
+    limit, name = bounded("limit", limit, MOST_FACTS), run.schema[relation].name
+    bounded("reasons", reasons, MOST_REASONS, least=0)
+    found = run.remembered(f"missing facts of {name}", lambda: _found(run, name))
+    wanted = ("missing", name, len(found), len(run.entities))
+    start = offset_of(after, *wanted)
+    facts = tuple(_item(run, one, reasons) for one in found[start : start + limit])
+    ends = start + len(facts)
+    return MissingPage(
+        name,
+        role_names(run, name),
+        facts,
+        len(found),
+        token_of(ends, *wanted) if facts and ends < len(found) else None,
+        truncated=len(found) == MOST_MISSING,
+    )
+
+
+def _found(run: Run, relation: str) -> tuple[Prediction, ...]:
+    """Return the likeliest new facts of a relation: those that fill the gaps of a column, or vary known ones."""
+    if run.columns is not None and run.schema[relation].arity == 2 and (0,) in run.keys_of(relation):
+        rows = run.allowed_entities(relation)[0]
+        if rows is not None and len(rows) <= _ROWS:
+            return _gaps(run, relation)
+    return tuple(predict(run, [relation], MOST_MISSING, around=_AROUND, per_question=_PER_QUESTION)[relation])
+
+
+def _gaps(run: Run, relation: str) -> tuple[Prediction, ...]:
+    """Return what most likely stands in the empty cells of a column; a row that has a value there lacks none."""
+    found = [
+        Prediction(relation, one.entities, one.score, one.probability, 1, one.roles)
+        for one in run.complete_each(relation, "*", None, k=1, new_only=True, all_entities=True)
+    ]
+    found.sort(key=lambda one: (-(one.probability or 0.0), one.entities))
+    return tuple(found[:MOST_MISSING])
+
+
+def _item(run: Run, one: Prediction, reasons: int) -> MissingFact:
+    fact = fact_ref(run, one.relation, one.entities, probability=one.probability)
+    listed = () if one.relation in run.definitions else reasons_for(run, fact, reasons)
+    return MissingFact(fact, one.position, one.score, listed)

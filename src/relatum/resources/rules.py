@@ -6,40 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from relatum.api import Run
-from relatum.evidence.selection import notable_rules, summary_of
+from relatum.evidence.selection import RuleSummary, notable_rules, summary_of
 from relatum.evidence.soft_rule import SoftRule
 from relatum.resources.limits import MOST_RULES, bounded
 from relatum.rules import Rule
 from relatum.runs.reasons import without_prefixes_in
 
 
-@dataclass(frozen=True, slots=True)
-class SoftRuleItem:
-    """A soft rule.
+@dataclass(frozen=True)
+class SoftRuleItem(RuleSummary):
+    """A soft rule, with the relation whose facts it concludes and those that it reads."""
 
-    Attributes:
-        rule: as Datalog writes it.
-        head: the relation whose facts it concludes.
-        body: the relations that it reads.
-        answers: the argument of the head that it names.
-        confidence: how likely a candidate is right that the rule names.
-        right: how often it named the answer of a training fact.
-        named: how many candidates it named in all.
-        explains: about how many training facts it explains that no rule listed before it does.
-        examples: training facts that it names, each with a fact that it rests on.
-        counter_example: a fact that it names but that is not known; empty if there is none.
-    """
-
-    rule: str
     head: str
     body: tuple[str, ...]
-    answers: str
-    confidence: float
-    right: int
-    named: int
-    explains: int
-    examples: tuple[str, ...]
-    counter_example: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,18 +102,13 @@ def _exact(run: Run) -> list[Rule]:
 
 def _soft_item(run: Run, rule: SoftRule, explains: float) -> SoftRuleItem:
     one, schema = summary_of(run.rules_of_facts, rule, explains), run.model.schema
-    return SoftRuleItem(
-        without_prefixes_in(run, one.rule),
-        schema[rule.relation].name,
-        tuple(dict.fromkeys(schema[atom.relation].name for atom in rule.body)),
-        one.answers,
-        one.confidence,
-        one.right,
-        one.named,
-        one.explains,
-        tuple(without_prefixes_in(run, each) for each in one.examples),
-        without_prefixes_in(run, one.counter_example),
-    )
+    shown = {
+        "rule": without_prefixes_in(run, one.rule),
+        "examples": tuple(without_prefixes_in(run, each) for each in one.examples),
+        "counter_example": without_prefixes_in(run, one.counter_example),
+    }
+    body = tuple(dict.fromkeys(schema[atom.relation].name for atom in rule.body))
+    return SoftRuleItem(**{**vars(one), **shown}, head=schema[rule.relation].name, body=body)
 
 
 def _exact_item(rule: Rule) -> ExactRule:

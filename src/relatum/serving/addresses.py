@@ -8,11 +8,12 @@ its number: `/shop/entity?number=17`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import quote, urlencode
 
-_PLAIN = re.compile(r"[^\x00-\x20\x7f-\xa0/\\?#%;.][^\x00-\x1f\x7f-\xa0/\\?#%;]{0,199}")
+_PLAIN = re.compile(r"[^\x00-\x20\x7f-\xa0/\\?#%;.\ud800-\udfff][^\x00-\x1f\x7f-\xa0/\\?#%;\ud800-\udfff]{0,199}")
 _LONGEST = 4_000  # bytes of a name in an address, as it stands there
 
 
@@ -21,29 +22,13 @@ def address(run: str, page: str = "", name: str | None = None, *, json: bool = F
 
     What is None in `query` is left out.
     """
-    return _address(run, page, name, query, json=json)
-
-
-def _address(run: str, page: str, name: str | None, query: Mapping[str, object], *, json: bool = False) -> str:
-    parts = ["", quote(run, safe="")]
-    if page:
-        parts.append(page)
-    wanted = {key: value for key, value in query.items() if value is not None}
-    if name is not None:
-        if _PLAIN.fullmatch(name) and not name.endswith(".json") and _encodable(name):
-            parts.append(quote(name, safe=""))
-        else:
-            wanted = {"name": name, **wanted}
-    path = "/".join(parts) + (".json" if json else "")
-    return path + ("?" + urlencode(wanted, errors="replace") if wanted else "")
-
-
-def _encodable(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    parts, wanted = [quote(run, safe=""), page], {key: value for key, value in query.items() if value is not None}
+    if name is not None and _PLAIN.fullmatch(name) and not name.endswith(".json"):
+        parts.append(quote(name, safe=""))
+    elif name is not None:
+        wanted = {"name": name, **wanted}
+    path = "/".join(filter(None, parts)) + (".json" if json else "")
+    return f"/{path}" + ("?" + urlencode(wanted, errors="replace") if wanted else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +53,9 @@ class PageContext:
     csrf: str = ""
     number_of: Callable[[str], int] | None = None
 
-    def url(self, page: str = "", name: str | None = None, **query: object) -> str:
+    def url(self, page: str = "", name: str | None = None, **query: Any) -> str:
         """Return the address of a page of this run."""
-        return _address(self.run, page, name, query)
+        return address(self.run, page, name, **query)
 
     def entity(self, name: str) -> str:
         """Return the address of an entity's page."""
@@ -82,6 +67,6 @@ class PageContext:
         """Return the address of a relation's page."""
         return address(self.run, "relation", name)
 
-    def ask(self, question: str, **query: object) -> str:
+    def ask(self, question: str, **query: Any) -> str:
         """Return the address of the answers to a question, or to a query of SQL or algebra."""
-        return _address(self.run, "ask", None, {"q": question, **query})
+        return address(self.run, "ask", q=question, **query)

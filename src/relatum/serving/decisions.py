@@ -39,7 +39,8 @@ CREATE TABLE decisions (
 CREATE TABLE secret (value TEXT NOT NULL) STRICT;
 CREATE UNIQUE INDEX standing ON decisions (run, relation, entities) WHERE undone IS NULL;
 """
-_COLUMNS = "id, run, relation, entities, verdict, probability, decided"
+_STANDING = """
+SELECT id, run, relation, entities, verdict, probability, decided FROM decisions WHERE run = ? AND undone IS NULL"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +100,7 @@ class Decisions:
             run("BEGIN IMMEDIATE")
             if not run("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
                 for statement in _TABLE.split(";\n"):
-                    if statement.strip():
-                        run(statement)
+                    run(statement)
                 run("INSERT INTO secret (value) VALUES (?)", (secrets.token_urlsafe(32),))
                 run(f"PRAGMA application_id = {_FORMAT}")
                 run(f"PRAGMA user_version = {_VERSION}")
@@ -113,11 +113,8 @@ class Decisions:
         """Return a decision about a fact, which is on disk by then; it replaces the one that stood."""
         for name in (relation, *entities):
             if any(one in name for one in _UNWRITABLE):
-                raise DataError(
-                    "unwritable-name",
-                    "a name with a tab or a line break cannot be written to a file of facts",
-                    place=f"{name!r}",
-                )
+                reason = "a name with a tab or a line break cannot be written to a file of facts"
+                raise DataError("unwritable-name", reason, place=f"{name!r}")
         if verdict not in ("accept", "reject"):
             raise DataError("setting-out-of-range", f"must be accept or reject, not {verdict!r}", place="verdict")
         written, now = json.dumps(entities, ensure_ascii=False), time.time()
@@ -135,10 +132,7 @@ class Decisions:
     def undo(self, run: str, decision: int) -> Decision:
         """Return the decision that does not stand any more."""
         with self._lock, self._writing():
-            found = self._connection.execute(
-                f"SELECT {_COLUMNS} FROM decisions WHERE run = ? AND id = ? AND undone IS NULL",  # noqa: S608
-                (run, decision),
-            ).fetchone()
+            found = self._connection.execute(f"{_STANDING} AND id = ?", (run, decision)).fetchone()
             if found is None:
                 raise DataError("no-such-decision", f"there is no decision {decision} on {run} that stands")
             self._connection.execute("UPDATE decisions SET undone = ? WHERE id = ?", (time.time(), decision))
@@ -147,18 +141,12 @@ class Decisions:
     def standing(self, run: str, *, before: int | None = None, limit: int = _PAGE) -> list[Decision]:
         """Return decisions on a run that stand, the latest first; `before` a number, to go on from there."""
         most = 2**63 - 1 if before is None else before
-        found = self._rows(
-            f"SELECT {_COLUMNS} FROM decisions WHERE run = ? AND undone IS NULL AND id < ? ORDER BY id DESC LIMIT ?",  # noqa: S608
-            (run, most, min(limit, _PAGE)),
-        )
+        found = self._rows(f"{_STANDING} AND id < ? ORDER BY id DESC LIMIT ?", (run, most, min(limit, _PAGE)))
         return [_decision(row) for row in found]
 
     def of_relation(self, run: str, relation: str) -> dict[tuple[str, ...], Decision]:
         """Return the decisions on a relation's facts that stand, by the entities of the fact."""
-        found = self._rows(
-            f"SELECT {_COLUMNS} FROM decisions WHERE run = ? AND relation = ? AND undone IS NULL",  # noqa: S608
-            (run, relation),
-        )
+        found = self._rows(f"{_STANDING} AND relation = ?", (run, relation))
         return {one.entities: one for one in map(_decision, found)}
 
     def counts(self, run: str) -> dict[str, int]:
@@ -171,17 +159,10 @@ class Decisions:
     def accepted(self, run: str) -> Iterator[str]:
         """Yield the accepted facts of a run as lines of a file that `relatum update` reads, in the order of decisions."""
         last = 0
-        while True:
-            found = self._rows(
-                f"SELECT {_COLUMNS} FROM decisions WHERE run = ? AND verdict = 'accept' AND undone IS NULL AND id > ? "  # noqa: S608
-                "ORDER BY id LIMIT ?",
-                (run, last, _PAGE),
-            )
+        while found := self._rows(f"{_STANDING} AND verdict = 'accept' AND id > ? ORDER BY id LIMIT ?", (run, last, _PAGE)):
             for one in map(_decision, found):
                 yield "\t".join((one.relation, *one.entities)) + "\n"
                 last = one.id
-            if len(found) < _PAGE:
-                return
 
     def __del__(self) -> None:
         """Close the file where nobody has, as where it could not be used."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from relatum.formatting import percent, visible
+from relatum.report.charts import element
 from relatum.resources.references import EntityRef, FactRef
 from relatum.serving.neighbourhood import Hub, Layout, Node, Spoke, arrange_narrow, arrange_wide
 
@@ -74,16 +75,6 @@ def probability_bar(probability: float | None, known: bool) -> Markup:
         height=8,
         aria_hidden="true",
     )
-
-
-def element(name: str, /, *children: str | None, **attributes: str | float | None) -> Markup:
-    """Return an element; text is escaped unless it is markup, None is left out, and `class_` is the attribute `class`."""
-    given = Markup("").join(
-        Markup(' {}="{}"').format(key.removesuffix("_").replace("_", "-"), _attribute(value))
-        for key, value in attributes.items()
-        if value is not None
-    )
-    return Markup("<{0}{1}>{2}</{0}>").format(name, given, Markup("").join(escape(one) for one in children if one))
 
 
 def _neighbourhood(layout: Layout, title: str, entity: Address, fact: Callable[[FactRef], str]) -> Markup:
@@ -209,7 +200,3 @@ def _link(address: str, label: str, *parts: Markup | None) -> Markup:
 def _drawing(kind: str, title: str, width: float, height: float, parts: Sequence[Markup]) -> Markup:
     size = f"0 0 {width:g} {height:g}"
     return element("svg", *parts, class_=kind, viewBox=size, width=width, height=height, role="group", aria_label=title)
-
-
-def _attribute(value: str | float) -> str:
-    return value if isinstance(value, str) else f"{value:.2f}".rstrip("0").rstrip(".")

@@ -11,32 +11,19 @@ from relatum.resources.limits import BusyError
 
 _LONGEST = 500  # characters of a message: what it quotes may be long
 
+# By status, the code of what is refused before relatum is asked, as docs/serving.md lists them, and what it means.
 STATUSES = {
-    400: "the request cannot be used as it is",
-    401: "a token is needed",
-    403: "the request comes from another site, or is forged",
-    404: "a name that is not there, with the nearest ones that are",
-    405: "this address is not for this method",
-    409: "the run has no model yet, or decisions are not kept",
-    413: "the body is too long",
-    414: "the address is too long",
-    421: "the server does not go by this name",
-    500: "the server is at fault",
-    503: "too much is at work, or the answer takes too long",
-}
-# The codes of what is refused before relatum is asked; docs/serving.md lists them.
-CODES = {
-    400: "bad-request",
-    401: "no-token",
-    403: "forged-request",
-    404: "not-found",
-    405: "wrong-method",
-    409: "not-ready",
-    413: "body-too-long",
-    414: "address-too-long",
-    421: "wrong-host",
-    500: "server-failed",
-    503: "overloaded",
+    400: ("bad-request", "the request cannot be used as it is"),
+    401: ("no-token", "a token is needed"),
+    403: ("forged-request", "the request comes from another site, or is forged"),
+    404: ("not-found", "a name that is not there, with the nearest ones that are"),
+    405: ("wrong-method", "this address is not for this method"),
+    409: ("not-ready", "the run has no model yet, or decisions are not kept"),
+    413: ("body-too-long", "the body is too long"),
+    414: ("address-too-long", "the address is too long"),
+    421: ("wrong-host", "the server does not go by this name"),
+    500: ("server-failed", "the server is at fault"),
+    503: ("overloaded", "too much is at work, or the answer takes too long"),
 }
 
 
@@ -76,14 +63,7 @@ class RequestError(Exception):
         self.status, self.error, self.errors, self.retry_after = status, error, tuple(errors), retry_after
 
 
-def retry_after(error: Exception) -> int | None:
-    """Return the seconds after which a request that was refused may be sent again; None if that will not help."""
-    if isinstance(error, RequestError):
-        return error.retry_after
-    return 1 if isinstance(error, BusyError) else None
-
-
-def text_of(message: str) -> str:
+def _line(message: str) -> str:
     """Return a message as one line of bounded length, without characters that do something to a terminal."""
     line = visible(" ".join(message.split()))
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
@@ -95,16 +75,17 @@ def refusal_of(error: Exception, shown: Callable[[str], str] = str) -> Refusal:
     `shown` makes of a message what a client may see.
     """
     if isinstance(error, RequestError):
-        found = tuple(map(text_of, error.errors or (error.error,)))
-        return Refusal(False, CODES.get(error.status, "bad-request"), text_of(error.error), found, error.status)
+        found = tuple(map(_line, error.errors or (error.error,)))
+        code, _ = STATUSES.get(error.status, STATUSES[400])
+        return Refusal(False, code, _line(error.error), found, error.status)
     if isinstance(error, UnknownNameError):
         return _one(404, error.code, shown(str(error)), error.nearest)
     if isinstance(error, RelatumError):
         status = 503 if isinstance(error, BusyError) else 500 if isinstance(error, NumericError | StoreError) else 400
         return _one(status, error.code, shown(str(error)))
-    return _one(500, CODES[500], "the server failed; its log says why")
+    return _one(500, STATUSES[500][0], "the server failed; its log says why")
 
 
 def _one(status: int, code: str, error: str, nearest: Sequence[str] = ()) -> Refusal:
-    text = text_of(error)
+    text = _line(error)
     return Refusal(False, code, text, (text,), status, tuple(name[:_LONGEST] for name in nearest))

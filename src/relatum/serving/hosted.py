@@ -7,16 +7,17 @@ import os
 import re
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 from relatum.api import Run
 from relatum.errors import RelatumError, SettingError, UnknownNameError
 from relatum.inference.scoring import CandidateSides
 from relatum.memory import free
-from relatum.resources.fact_index import fact_index
+from relatum.resources.facts import fact_index
 from relatum.resources.names import suggest
 from relatum.resources.overview import overview
+from relatum.runs.directory import why_no_run
 from relatum.runs.lookup import name_index
 from relatum.runs.sql_answers import views_of
 from relatum.serving.errors import RequestError
@@ -123,10 +124,8 @@ class HostedRun:
             if self._run is not None:  # while it serves, there is time to build what the new one needs
                 prepare(run)
         except (RelatumError, OSError) as error:
-            self._refused, self.problem = (
-                before,
-                f"what is in its directory cannot be loaded: {self.without_path(str(error))}",
-            )
+            self._refused = before
+            self.problem = f"what is in its directory cannot be loaded: {self.without_path(str(error))}"
             _LOG.warning("%s: %s", self.name, self.problem)
             return False
         if signature(self.folder) != before:  # torn: some of it is old and some new; it is tried again
@@ -138,7 +137,7 @@ class HostedRun:
         return True
 
 
-class HostedRuns(Mapping[str, HostedRun]):
+class HostedRuns(dict[str, HostedRun]):
     """The runs of a server by name, in the order in which they were given.
 
     Args:
@@ -147,38 +146,26 @@ class HostedRuns(Mapping[str, HostedRun]):
     """
 
     def __init__(self, folders: Iterable[Path], candidate_bytes: int | None = None) -> None:
-        self._runs: dict[str, HostedRun] = {}
+        super().__init__()
         several = list(folders)
         most = candidate_memory(candidate_bytes) // max(1, len(several))
         for folder in several:
             name = self._free_name(folder)
-            self._runs[name] = HostedRun(name, folder, most)
-        if not self._runs:
+            self[name] = HostedRun(name, folder, most)
+        if not self:
             raise SettingError("no-run-to-serve", "there is no run to serve", remedy="name a run directory")
+
+    def __missing__(self, name: str) -> HostedRun:
+        raise UnknownNameError("run", name, self)
 
     def _free_name(self, folder: Path) -> str:
         called = folder.resolve().name
         plain = called if _PLAIN.fullmatch(called) else re.sub(r"[^A-Za-z0-9_]+", "-", called).strip("-") or "run"
         plain = plain.removesuffix(".json")
         name, number = plain, 2
-        while name in self._runs:
+        while name in self:
             name, number = f"{plain}-{number}", number + 1
         return name
-
-    def __getitem__(self, name: str) -> HostedRun:
-        found = self._runs.get(name)
-        if found is None:
-            raise UnknownNameError("run", name, self._runs)
-        return found
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._runs
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._runs)
-
-    def __len__(self) -> int:
-        return len(self._runs)
 
 
 def prepare(run: Run) -> None:
@@ -192,8 +179,6 @@ def prepare(run: Run) -> None:
 def require_run(folder: Path) -> None:
     """Refuse a directory that is neither a run nor one that is being trained."""
     if not (folder / _MODEL).exists() and not (folder / _SPEC).exists():
-        from relatum.runs.directory import why_no_run
-
         raise RelatumError("not-a-run", why_no_run(folder), place=folder)
 
 

@@ -8,7 +8,7 @@ hang from a trunk, one below the other. Nothing is drawn at random: the same fac
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from relatum.resources.references import EntityRef, FactRef
 
@@ -19,19 +19,8 @@ _ROW, _HUB_ROW, _MARGIN = 25.0, 44.0, 26.0  # least distances of nodes, of hubs,
 _TRUNK, _STEM, _TWIG = 20.0, 52.0, 146.0  # of a narrow drawing: where the trunk, hubs and nodes stand
 
 
-@dataclass(frozen=True, slots=True)
-class Hub:
-    """A fact, and where its hub stands; `side` is -1 to the left of the middle and 1 to the right."""
-
-    fact: FactRef
-    x: float
-    y: float
-    side: int
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """An entity, and where it stands."""
+class Node(NamedTuple):
+    """An entity, and where it stands; `side` is -1 to the left of the middle and 1 to the right."""
 
     entity: EntityRef
     x: float
@@ -39,8 +28,16 @@ class Node:
     side: int
 
 
-@dataclass(frozen=True, slots=True)
-class Spoke:
+class Hub(NamedTuple):
+    """A fact, and where its hub stands, as a node does."""
+
+    fact: FactRef
+    x: float
+    y: float
+    side: int
+
+
+class Spoke(NamedTuple):
     """A line from a hub to an entity of its fact, or from the middle to a hub, with the role that the entity has there."""
 
     hub: Hub
@@ -48,14 +45,13 @@ class Spoke:
     role: str
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """A drawing: the entity in the middle, hubs, other entities and spokes, and how much room they take."""
 
     middle: Node
-    hubs: tuple[Hub, ...]
-    nodes: tuple[Node, ...]
-    spokes: tuple[Spoke, ...]
+    hubs: list[Hub]
+    nodes: list[Node]
+    spokes: list[Spoke]
     width: float
     height: float
     narrow: bool
@@ -76,7 +72,7 @@ def arrange_wide(centre: EntityRef, facts: Sequence[FactRef]) -> Layout:
             hubs.append(hub)
             for entity, role in zip(fact.entities, fact.roles, strict=True):
                 spokes.append(Spoke(hub, None if entity.name == centre.name else own[ends[entity.name]], role))
-    return Layout(middle, tuple(hubs), tuple(nodes), tuple(spokes), _WIDE, height, narrow=False)
+    return Layout(middle, hubs, nodes, spokes, _WIDE, height, narrow=False)
 
 
 def arrange_narrow(centre: EntityRef, facts: Sequence[FactRef]) -> Layout:
@@ -95,7 +91,7 @@ def arrange_narrow(centre: EntityRef, facts: Sequence[FactRef]) -> Layout:
             nodes.append(Node(entity, _TWIG, y, 1))
             spokes.append(Spoke(hub, nodes[-1], role))
         y += _HUB_ROW
-    return Layout(middle, tuple(hubs), tuple(nodes), tuple(spokes), _NARROW, y - _HUB_ROW + _MARGIN, narrow=True)
+    return Layout(middle, hubs, nodes, spokes, _NARROW, y - _HUB_ROW + _MARGIN, narrow=True)
 
 
 def _others(centre: EntityRef, fact: FactRef) -> dict[str, EntityRef]:

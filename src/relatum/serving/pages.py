@@ -1,29 +1,33 @@
-"""Pages: what resources hold as HTML, by templates that escape all they are given.
+"""Pages: what resources hold as HTML, by templates that escape all they are given and know where all links lead.
 
-Each page is a function of resources and of where it stands. What takes long to work out is handed in apart, or is None: the
-page then says where it can be had, and its script fetches it.
+What takes long to work out is handed in apart, or is None: then the page says where it can be had, and a script gets it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
-from relatum.resources.answers import ExplainedFact, QuestionAnswers
-from relatum.resources.entity import EntityPage, Neighbourhood, PredictedFacts
-from relatum.resources.facts import FactPage
-from relatum.resources.missing import MissingPage
-from relatum.resources.names import FoundEntities
-from relatum.resources.overview import RunOverview
-from relatum.resources.quality import DataQualityView, QualityView
-from relatum.resources.queries import QueryAnswers
-from relatum.resources.relation import DoubtfulFacts, RelationPage, RelationQuality, RelationRules
-from relatum.resources.rules import RulesView
-from relatum.resources.training import TrainingView
+from jinja2 import Environment
+from markupsafe import Markup
+
+from relatum.algebra.lexer import as_written, write_arguments
+from relatum.report.charts import reliability_curve
+from relatum.report.page import templates
+from relatum.resources.entity import EntityPage, FactGroup
+from relatum.resources.overview import RunOverview, TrainingView
+from relatum.resources.references import EntityRef, FactRef
+from relatum.resources.relation import RelationPage
+from relatum.serving import drawings
 from relatum.serving.addresses import PageContext, address
-from relatum.serving.decisions import Decision
-from relatum.serving.errors import Refusal
-from relatum.serving.templating import fill_template, question_at, readable
+
+_LONGEST_ADDRESS = 4_000  # bytes: a page has many
+_LONGEST_QUESTION = 1000  # characters of one that a page offers
+_MOST_EPOCHS = 60  # in the table beside curves
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,102 +39,127 @@ class RunCard:
     training: TrainingView | None = None
 
 
-def render_home(runs: Sequence[RunCard], at: PageContext) -> str:
-    """Return the list of runs."""
-    return fill_template("home.html", at, runs=runs, twin="/runs.json")
+def render(template: str, at: PageContext, page: object = None, **shown: Any) -> str:
+    """Return a page: a template with the resource that it shows, and with what else it takes."""
+    given = {"at": at, "section": None, "question": "", "example": _example(page), "twin": at.twin, "page": page, **shown}
+    return _environment().get_template(template).render(given)
 
 
-def render_overview(page: RunOverview, at: PageContext) -> str:
-    """Return a run at a glance."""
-    example = next((readable(one.question, one.example or ()) for one in page.relations if one.question), None)
-    return fill_template("overview.html", at, "", page=page, example=example)
+@cache
+def static_edition() -> str:
+    """Return a short text that is another one when a static file is."""
+    digest = hashlib.sha256()
+    for file in sorted(files(__package__ or "relatum.serving").joinpath("static").iterdir(), key=lambda one: one.name):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:12]
 
 
-def render_answers(page: QuestionAnswers, at: PageContext) -> str:
-    """Return the answers to a question."""
-    return fill_template("answers.html", at, page=page, question=page.question)
+@cache
+def _environment() -> Environment:
+    environment = templates(__package__ or "relatum.serving")
+    environment.filters |= {
+        "clipped": drawings.clipped,
+        "exact": lambda value: Markup("{}").format(value),  # for a field that is sent back: no character is changed
+        "readable": _readable,
+        "shown": drawings.shown_name,
+        "tuple": tuple,
+        "zipped": lambda first, second: list(zip(first, second, strict=True)),
+    }
+    environment.globals |= {
+        "address": address,
+        "address_of": _address_of,
+        "by_epoch": _by_epoch,
+        "calibration_curve": lambda points: reliability_curve([*map(astuple, points)]),
+        "drawn_facts": drawings.drawn_facts,
+        "fact_address": _fact_address,
+        "facts_address": _facts_address,
+        "missing_address": _missing_address,
+        "neighbourhood_drawing": lambda page, at: drawings.neighbourhood(
+            page.centre, page.facts, at.entity, lambda fact: _fact_address(at, fact)
+        ),
+        "probability_bar": drawings.probability_bar,
+        "question_at": _question_at,
+        "questions_around": _questions_around,
+        "relation_address": _relation_address,
+        "roles_as_columns": lambda roles: [(role, "") for role in roles],
+        "static": lambda file: f"/-/static/{file}?v={static_edition()}",
+        "with_part": lambda where, part: f"{where}{'&' if '?' in where else '?'}show={part}",
+    }
+    return environment
 
 
-def render_query(page: QueryAnswers, at: PageContext) -> str:
-    """Return the rows that answer a query of SQL or algebra."""
-    return fill_template("query.html", at, page=page, question=page.text)
+def _example(page: object) -> str | None:
+    """Return a question that can be asked about what a page shows, for the empty box."""
+    if isinstance(page, EntityPage):
+        asked = next(filter(None, (_question_at(group, page.entity.name) for group in page.groups)), None)
+        return asked and _readable(asked, [page.entity])
+    rows = page.relations if isinstance(page, RunOverview) else (page.relation,) if isinstance(page, RelationPage) else ()
+    return next((_readable(row.question, row.example or ()) for row in rows if row.question), None)
 
 
-def render_fact(page: ExplainedFact, at: PageContext) -> str:
-    """Return what speaks for a fact and what against it."""
-    return fill_template("fact.html", at, page=page)
+def _fitting(where: str, otherwise: str) -> str:
+    """Return an address, or another one where it is too long."""
+    return where if len(where) <= _LONGEST_ADDRESS else otherwise
 
 
-def render_entity(
-    page: EntityPage,
-    at: PageContext,
-    *,
-    predicted: PredictedFacts | None = None,
-    neighbourhood: Neighbourhood | None = None,
-) -> str:
-    """Return an entity with its facts, what is predicted about it, entities like it, and its neighbourhood."""
-    example = next(filter(None, (question_at(group, page.entity.name) for group in page.groups)), None)
-    shown = {"predicted": predicted, "neighbourhood": neighbourhood}
-    return fill_template("entity.html", at, page=page, example=example and readable(example, [page.entity]), **shown)
+def _fact_address(at: PageContext, fact: FactRef) -> str:
+    return _fitting(at.url("explain", fact=fact.text), _relation_address(at, fact.relation))
 
 
-def render_relation(
-    page: RelationPage,
-    at: PageContext,
-    *,
-    quality: RelationQuality | None = None,
-    rules: RelationRules | None = None,
-    doubtful: DoubtfulFacts | None = None,
-    missing: MissingPage | None = None,
-) -> str:
-    """Return a relation with its facts, its quality, its rules, and facts that are doubtful or likely missing."""
-    one = page.relation
-    example = one.question and readable(one.question, one.example or ())
-    parts = {"quality": quality, "rules": rules, "doubtful": doubtful, "missing": missing}
-    return fill_template("relation.html", at, page=page, example=example, **parts)
+def _relation_address(at: PageContext, name: str) -> str:
+    return _fitting(at.relation(name), at.url())
 
 
-def render_facts(page: FactPage, at: PageContext) -> str:
-    """Return known facts, a page of them."""
-    return fill_template("facts.html", at, page=page)
+def _facts_address(at: PageContext, entity: str, relation: str | None = None, role: str | None = None) -> str:
+    return _fitting(at.url("facts", entity=entity, relation=relation, role=role), at.entity(entity))
 
 
-def render_missing(page: MissingPage, at: PageContext, decided: Mapping[tuple[str, ...], Decision] | None = None) -> str:
-    """Return the facts of a relation that are likely missing, with what was decided on them, by their entities' names."""
-    return fill_template("missing.html", at, "missing", page=page, decided=decided or {})
+def _missing_address(at: PageContext, name: str, after: str | None = None) -> str:
+    return _fitting(at.url("missing", name, after=after), at.url("missing"))
 
 
-def render_missing_relations(page: RunOverview, at: PageContext) -> str:
-    """Return the relations of which facts may be missing."""
-    return fill_template("missing_relations.html", at, "missing", page=page, twin=address(at.run, "schema", json=True))
+def _address_of(at: PageContext) -> str:
+    """Return the address of a page itself, which its twin's follows from."""
+    path, sign, query = at.twin.partition("?")
+    return path.removesuffix(".json") + sign + query
 
 
-def render_decisions(decisions: Sequence[Decision], at: PageContext) -> str:
-    """Return the decisions on predicted facts that stand."""
-    return fill_template("decisions.html", at, "missing", decisions=decisions)
+def _question_at(group: FactGroup, entity: str) -> str | None:
+    """Return the question whose answers have an entity at the position of a group; None where nothing is left to ask."""
+    arity = len(group.facts[0].entities) if group.facts else 1
+    if arity < 2 or len(group.relation) + len(entity) > _LONGEST_QUESTION:
+        return None
+    arguments = tuple(entity if position == group.position else None for position in range(arity))
+    return as_written(group.relation) + write_arguments(arguments)
 
 
-def render_rules(page: RulesView, at: PageContext) -> str:
-    """Return the rules of a run."""
-    return fill_template("rules.html", at, "rules", page=page)
+def _questions_around(fact: FactRef) -> list[str]:
+    """Return the questions that a fact answers, one for each position."""
+    names = tuple(one.name for one in fact.entities)
+    found = [(*names[:position], None, *names[position + 1 :]) for position in range(len(names))]
+    written = [as_written(fact.relation) + write_arguments(arguments) for arguments in found]
+    return [text for text in written if len(text) <= _LONGEST_QUESTION]
 
 
-def render_quality(page: QualityView | None, at: PageContext, data: DataQualityView | None = None) -> str:
-    """Return how good a run is; None stands for what is to be worked out."""
-    return fill_template("quality.html", at, "quality", page=page, data=data)
+def _readable(text: str, entities: Iterable[EntityRef | None]) -> str:
+    """Return a question or a fact with entities as people call them; what is sent to the server keeps their names."""
+    for one in entities:
+        if one is not None:
+            text = text.replace(as_written(one.name), as_written(drawings.shown_name(one)), 1)
+    return text
 
 
-def render_training(page: TrainingView, at: PageContext) -> str:
-    """Return how the training of a run went or goes."""
-    return fill_template("training.html", at, "training", page=page)
-
-
-def render_found(page: FoundEntities, at: PageContext) -> str:
-    """Return entities by a name that was typed."""
-    twin = address(at.run, "find", json=True, text=page.text)
-    return fill_template("found.html", at, page=page, question=page.text, twin=twin)
-
-
-def render_error(refusal: Refusal, at: PageContext, *, question: str = "") -> str:
-    """Return what went wrong, with the question if it was one."""
-    return fill_template("error.html", at, refusal=refusal, question=question)
+def _by_epoch(page: TrainingView) -> list[tuple[int, float | None, float | None, float]]:
+    """Return the epochs, the latest first, with the loss and the validation MRR; at most as many as can be read."""
+    losses, scores = ({point.epoch: point for point in points} for points in (page.losses, page.validations))
+    epochs = sorted(scores or losses, reverse=True)
+    step = -(-len(epochs) // _MOST_EPOCHS) if epochs else 1
+    return [
+        (
+            epoch,
+            losses[epoch].value if epoch in losses else None,
+            scores[epoch].value if epoch in scores else None,
+            (scores.get(epoch) or losses[epoch]).seconds,
+        )
+        for epoch in epochs[::step]
+    ]

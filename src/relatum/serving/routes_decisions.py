@@ -6,16 +6,14 @@ import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, cast
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Header, Query, Request, Response
 
 from relatum.runs.answers import Question
-from relatum.serving import pages
 from relatum.serving.decisions import Decision, Decisions, Verdict
 from relatum.serving.errors import RequestError
-from relatum.serving.json_text import json_of
-from relatum.serving.site import HTML, JSON, Site, site_of, wants_json
+from relatum.serving.site import HTML, JSON, Site, json_of, site_of, wants_json
 
 if TYPE_CHECKING:
     from relatum.api import Run
@@ -82,9 +80,7 @@ async def decisions(
 
     def work() -> bytes:
         page = _page(kept, name, before, limit)
-        if wants_json(request):
-            return json_of(page)
-        return pages.render_decisions(page.decisions, site.context(request, run)).encode()
+        return json_of(page) if wants_json(request) else site.page(request, "decisions.html", run, decisions=page.decisions)
 
     return Response(await site.workers.run(work), media_type=JSON if wants_json(request) else HTML)
 
@@ -175,11 +171,8 @@ async def _form(request: Request) -> dict[str, list[str]]:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         raise RequestError(400, "the body must be a form; programs send JSON to decisions.json")
-    body = (await request.body()).decode("utf-8", "replace")
-    found: dict[str, list[str]] = {}
     try:
-        for name, value in parse_qsl(body, keep_blank_values=True, max_num_fields=100):
-            found.setdefault(name, []).append(value)
+        body = (await request.body()).decode("utf-8", "replace")
+        return parse_qs(body, keep_blank_values=True, max_num_fields=100)
     except ValueError:
         raise RequestError(400, "the form has too many fields") from None
-    return found

@@ -10,13 +10,11 @@ from importlib.resources import files
 
 from fastapi import APIRouter, Request, Response
 
-from relatum.resources.overview import RunSchema, overview, schema
-from relatum.resources.training import training
-from relatum.serving import pages
+from relatum.resources.overview import RunSchema, overview, schema, training
 from relatum.serving.errors import RequestError
 from relatum.serving.hosted import HostedRun
-from relatum.serving.json_text import json_of
-from relatum.serving.site import HTML, JSON, Site, site_of, wants_json
+from relatum.serving.pages import RunCard
+from relatum.serving.site import HTML, JSON, Site, json_of, site_of, wants_json
 from relatum.version import __version__
 
 server = APIRouter()
@@ -142,14 +140,14 @@ async def front_page(request: Request) -> Response:
     if wants_json(request):
         return Response(json_of(state_of(site)), media_type=JSON)
     cards = await site.slow_workers.run(lambda: [_card(one) for one in site.runs.values()])
-    return Response(pages.render_home(cards, site.context(request)), media_type=HTML)
+    return Response(site.page(request, "home.html", runs=cards), media_type=HTML)
 
 
-def _card(hosted: HostedRun) -> pages.RunCard:
+def _card(hosted: HostedRun) -> RunCard:
     """Return a run as the front page shows it, without waiting for one that is being loaded."""
     if hosted.is_loaded:
-        return pages.RunCard(hosted.name, overview(hosted.run()))
-    return pages.RunCard(hosted.name, training=None if hosted.has_model else training(hosted.folder))
+        return RunCard(hosted.name, overview(hosted.run()))
+    return RunCard(hosted.name, training=None if hosted.has_model else training(hosted.folder))
 
 
 @cache

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.responses import Response
 
 from relatum.serving.addresses import PageContext
 from relatum.serving.decisions import Decisions
 from relatum.serving.errors import RequestError
-from relatum.serving.hosted import HostedRun, HostedRuns
-from relatum.serving.json_text import json_of
-from relatum.serving.settings import ServerSettings
-from relatum.serving.workers import Workers
+from relatum.serving.hosted import HostedRuns
+from relatum.serving.pages import render
+from relatum.serving.security import ServerSettings
 from relatum.version import __version__
 
 if TYPE_CHECKING:
@@ -26,6 +29,59 @@ HTML, JSON = "text/html; charset=utf-8", "application/json"
 _Found = TypeVar("_Found")
 _INSIDE = 0.8  # of the time of a request, for the search for answers: then they are what was found by then
 _MOST_INSIDE = 30.0  # seconds
+_RETRY_AFTER = 1  # seconds
+
+
+def json_of(value: object) -> bytes:
+    """Return a value as JSON in ASCII: dataclasses become objects, what is not a finite number becomes null."""
+    return to_json(value, ensure_ascii=True, inf_nan_mode="null")
+
+
+class Workers:
+    """A pool of threads that takes so much work at once and refuses more.
+
+    A thread cannot be stopped from outside. Work that takes too long is answered with a refusal, but counts as taken until
+    it ends; that it ends is up to the limits of time inside.
+
+    Args:
+        threads: that work.
+        most: pieces of work that are taken at once, at work or waiting.
+        seconds: after which a caller gets a refusal.
+    """
+
+    def __init__(self, threads: int, most: int, seconds: float) -> None:
+        self.most, self.seconds = most, seconds
+        self.taken = 0  # only the event loop writes it
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="relatum-answer")
+
+    async def run(self, work: Callable[[], _Found]) -> _Found:
+        """Return what some work gives; it runs in a thread, and an error that it raises is raised here."""
+        if self.taken >= self.most:
+            raise RequestError(503, "too many requests are at work; try again in a second", retry_after=_RETRY_AFTER)
+        loop = asyncio.get_running_loop()
+
+        def ended() -> None:
+            self.taken -= 1
+
+        def end(_: object) -> None:
+            with contextlib.suppress(RuntimeError):  # a server that has stopped meanwhile needs it no more
+                loop.call_soon_threadsafe(ended)
+
+        self.taken += 1
+        at_work = self._pool.submit(work)
+        at_work.add_done_callback(end)
+        try:
+            async with asyncio.timeout(self.seconds) as clock:
+                return await asyncio.wrap_future(at_work)  # what waits is not begun once nobody waits for it
+        except TimeoutError:
+            if not clock.expired():  # it is the work's own
+                raise
+            text = f"the answer takes longer than {self.seconds:g} seconds; ask for less, or start the server with --seconds"
+            raise RequestError(503, text, retry_after=_RETRY_AFTER) from None
+
+    def close(self) -> None:
+        """Take no more work; what is at work ends by itself."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 class Site:
@@ -51,11 +107,8 @@ class Site:
     async def of_run(self, name: str, work: Callable[[Run], _Found], *, slow: bool = False) -> _Found:
         """Return what some work gives on a run, in a thread; a run that is not loaded yet is waited for."""
         hosted = self.runs[name]
-        return await self.threads_for(hosted, slow=slow).run(lambda: work(hosted.run()))
-
-    def threads_for(self, hosted: HostedRun, *, slow: bool) -> Workers:
-        """Return the threads for some work on a run; while it is being loaded, those for slow work."""
-        return self.slow_workers if slow or not hosted.is_loaded else self.workers
+        threads = self.slow_workers if slow or not hosted.is_loaded else self.workers
+        return await threads.run(lambda: work(hosted.run()))
 
     def shown(self, text: str) -> str:
         """Return a message as clients may see it, without the paths of runs."""
@@ -73,9 +126,7 @@ class Site:
         """Return what a page shows beside its resource."""
         path, query = request.scope["path"], request.scope["query_string"].decode("latin-1")
         twin = (request.scope.get("raw_path") or path.encode()).decode("latin-1").partition("?")[0] + ".json"
-        number_of = None
-        if run and self.runs[run].is_loaded:
-            number_of = self.runs[run].run().entities.id
+        number_of = self.runs[run].run().entities.id if run and self.runs[run].is_loaded else None
         return PageContext(
             run,
             tuple(self.runs),
@@ -90,19 +141,24 @@ class Site:
         self,
         request: Request,
         run: str,
-        work: Callable[[Run], _Found],
-        render: Callable[[_Found, PageContext], str],
+        work: Callable[[Run], object],
+        template: str = "",
+        parts: Callable[[Run], dict[str, object]] = lambda _: {},
         *,
         slow: bool = False,
     ) -> Response:
-        """Return a resource of a run as JSON or as a page, by the address; both are written in a thread."""
-        if wants_json(request):
-            return Response(await self.of_run(run, lambda loaded: json_of(work(loaded)), slow=slow), media_type=JSON)
+        """Return a resource of a run as JSON or, with what else its template takes, as a page, by the address."""
+        as_json = wants_json(request)
 
-        def page(loaded: Run) -> bytes:
-            return render(work(loaded), self.context(request, run)).encode("utf-8", "replace")
+        def written(loaded: Run) -> bytes:
+            found = work(loaded)
+            return json_of(found) if as_json else self.page(request, template, run, page=found, **parts(loaded))
 
-        return Response(await self.of_run(run, page, slow=slow), media_type=HTML)
+        return Response(await self.of_run(run, written, slow=slow), media_type=JSON if as_json else HTML)
+
+    def page(self, request: Request, template: str, run: str = "", **shown: object) -> bytes:
+        """Return a page: a template with what it shows."""
+        return render(template, self.context(request, run), **shown).encode("utf-8", "replace")
 
     def close(self) -> None:
         """Stop working and close the decisions."""

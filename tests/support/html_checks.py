@@ -1,10 +1,10 @@
-"""What every report must be: well formed, self-contained, and readable without seeing it."""
+"""Pages taken apart, and what every report must be: well formed, self-contained, and readable without seeing it."""
 
 from __future__ import annotations
 
 from html.parser import HTMLParser
 
-VOID = {"meta", "wbr"}
+VOID = {"meta", "link", "input", "wbr", "br", "hr", "img"}
 
 
 class Page(HTMLParser):
@@ -12,7 +12,7 @@ class Page(HTMLParser):
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
-        self.elements: list[tuple[str, dict[str, str | None], tuple[str, ...]]] = []
+        self.elements: list[tuple[str, dict[str, str], tuple[str, ...]]] = []
         self.texts: list[tuple[str, str]] = []
         self._open: list[str] = []
         self.feed(text)
@@ -21,14 +21,18 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         assert len(dict(attrs)) == len(attrs), f"an attribute twice: {attrs}"
-        self.elements.append((tag, dict(attrs), tuple(self._open)))
+        self.elements.append((tag, {name: value or "" for name, value in attrs}, tuple(self._open)))
         if tag not in VOID:
             self._open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs), tuple(self._open)))
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self._open.pop()
 
     def handle_endtag(self, tag: str) -> None:
+        if tag in VOID:
+            return
         assert self._open, f"</{tag}> closes nothing"
         assert self._open.pop() == tag, f"</{tag}> closes another"
         if tag not in {"a", "b", "bdi", "span", "strong"}:
@@ -42,8 +46,11 @@ class Page(HTMLParser):
         """All that is read, as one line; spaces that hold words together are plain."""
         return " ".join("".join(data for tag, data in self.texts if tag != "style").replace("\u00a0", " ").split())
 
-    def all(self, tag: str) -> list[dict[str, str | None]]:
+    def all(self, tag: str) -> list[dict[str, str]]:
         return [attributes for name, attributes, _ in self.elements if name == tag]
+
+    def values(self, *keys: str) -> list[str]:
+        return [attributes[key] for _, attributes, _ in self.elements for key in keys if key in attributes]
 
 
 def checked(text: str) -> Page:
@@ -55,7 +62,7 @@ def checked(text: str) -> Page:
         for key, value in attributes.items():
             assert not key.startswith("on"), key
             assert key != "src"
-            assert key != "href" or (value or "").startswith("#"), value
+            assert key != "href" or value.startswith("#"), value
     policy = [one["content"] for one in page.all("meta") if one.get("http-equiv") == "Content-Security-Policy"]
     assert policy == ["default-src 'none'; style-src 'unsafe-inline'"]
     first = [name for name, _, _ in page.elements][:4]
@@ -64,9 +71,9 @@ def checked(text: str) -> Page:
     assert "@media (prefers-color-scheme: dark)" in style
     assert "@import" not in style
     assert "url(" not in style
-    targets = [attributes["id"] for _, attributes, _ in page.elements if "id" in attributes]
+    targets = page.values("id")
     assert len(set(targets)) == len(targets)
-    assert {str(link["href"])[1:] for link in page.all("a")} <= set(targets)
+    assert {link["href"][1:] for link in page.all("a")} <= set(targets)
     assert len(page.all("h1")) == 1
     assert len(page.all("caption")) == len(page.all("table"))
     drawings = [one for one in page.all("svg") if one.get("aria-hidden") != "true"]
