@@ -86,7 +86,7 @@ def test_tests_stand_where_what_they_test_stands() -> None:
         *folders, name = path.relative_to(TESTS).with_suffix("").parts
         if not folders or folders[0] in WHOLE:
             continue
-        # test_ranking_interval.py is about the interval in ranking.py.
+        # test_ranking_scorers.py is about the scorers in ranking.py.
         words = name.removeprefix("test_").split("_")
         stems = {"_".join(words[:count]) for count in range(1, len(words) + 1)}
         inside = PACKAGE.joinpath(*folders)

@@ -36,14 +36,11 @@ def test_no_step_away_makes_the_answers_likelier(seed: int) -> None:
     rows = np.repeat(np.arange(len(right)), times)  # a cell that stands for several counts as often
     given = (features[rows], is_open[rows], right[rows]), pull, centre
     assert (found >= least).all()
+    shares = probabilities(features @ found, is_open)
+    assert (shares[~is_open] == 0).all()
+    np.testing.assert_allclose(shares.sum(1), 1)
     for step in (*0.02 * np.eye(3), *-0.02 * np.eye(3)):
         assert cost(np.maximum(found + step, least), *given) >= cost(found, *given) - 1e-6
-
-
-def test_candidates_that_are_not_open_have_no_share() -> None:
-    shares = probabilities(np.array([[5.0, 1.0, 2.0]]), np.array([[False, True, True]]))
-    assert shares[0, 0] == 0
-    assert shares.sum() == 1
 
 
 def test_the_gain_of_a_feature_is_about_what_it_adds() -> None:
