@@ -40,8 +40,6 @@ RUNS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         {"window_dropout": 0.3},
         {"rows": "questions", "objective": "KvsAll", "answer_damping": 0.4},
     ),
-    "reale, shared roles": ("reale", {"window_dropout": 0.3}, {"rows": "questions", "share_roles": True, "ema_decay": 0.7}),
-    "m-distmult, shared roles": ("m-distmult", {}, {"share_roles": True}),
     "nalp, questions": ("nalp", {}, {"rows": "questions", "batch_size": 2, "in_relation_share": 0.5}),
     "nalp, all": ("nalp", {}, {"negative_sampling": "all-entities"}),
     "m-distmult, patience": ("m-distmult", {}, {"epochs": 9, "validate_every": 1, "patience": 1}),

@@ -36,7 +36,7 @@ def test_what_is_read_is_written_as_it_can_be_read_again() -> None:
             "training.learning_rate=0.05..1 log",
             "model.window=1,2",
             "training.learning_rate_schedule=linear,cosine",
-            "training.share_roles=true,false",
+            "training.refit=true,false",
         ],
         BASE,
     )

@@ -19,7 +19,6 @@ from relatum.training.clock import Clock
 from relatum.training.optimizer import History, Optimizer
 from relatum.training.rows import Rows, rows_of
 from relatum.training.settings import TrainingSettings
-from relatum.training.shared_roles import SharedRoles
 from relatum.training.steps import LocalSteps, Steps, StepsOf
 
 Quality = float | Mapping[str, float]
@@ -100,8 +99,6 @@ def start(model: Model, settings: TrainingSettings, seed: int, entities: range |
     """Return the state before the first step, with the rows of some entities alone if these are named."""
     _require_room(model, settings, entities)
     parameters = model.init_parameters(torch.Generator().manual_seed(seed), entities)
-    if settings.share_roles:
-        parameters = SharedRoles.of(model).parted(parameters)
     return State(parameters, Optimizer(parameters).history)
 
 
@@ -208,8 +205,6 @@ def _average(state: State, settings: TrainingSettings) -> Parameters:
 
 def as_stored(parameters: Parameters, model: Model, settings: TrainingSettings) -> Parameters:
     """Return parameters of training as a saved model will hold them."""
-    if settings.share_roles:
-        parameters = SharedRoles.of(model).summed(parameters)
     if settings.entity_storage == "float32":
         return parameters
     return {**parameters, **{name: parameters[name].bfloat16().float() for name in model.entity_tables}}

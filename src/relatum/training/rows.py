@@ -20,7 +20,6 @@ from relatum.models.training_protocols import ColumnDropout, FusedQuestions, Gra
 from relatum.training.batches import Batch, epoch_batches, step_rng
 from relatum.training.negatives import NegativeSampler
 from relatum.training.settings import TrainingSettings
-from relatum.training.shared_roles import SharedRoles
 from relatum.training.step import entities_of, gradients
 from relatum.training.step_view import StepView
 
@@ -54,9 +53,6 @@ class Rows(Protocol):
     def needs(self, number: int) -> Needs:
         """Return which part of the entity tables a batch of the epoch reads."""
 
-    def relations(self, number: int) -> Int64:
-        """Return the relations of a batch of the epoch, ascending."""
-
     def gradients(
         self, parameters: Parameters, number: int, among: Int64 | None = None
     ) -> tuple[float, float, list[Gradient]]:
@@ -70,31 +66,8 @@ class Rows(Protocol):
 def rows_of(model: Model, facts: Hypergraph, settings: TrainingSettings, seed: int) -> Rows:
     """Return the rows that the settings ask for."""
     if settings.rows == "questions":
-        return with_shared_roles(QuestionRows(model, questions_of(facts), settings, seed), settings)
-    return with_shared_roles(FactRows(model, facts, settings, seed), settings)
-
-
-def with_shared_roles(rows: Rows, settings: TrainingSettings) -> Rows:
-    """Return rows whose parameters are own and shared ones, if the settings ask for that and anything is shared."""
-    shared = SharedRoles.of(rows.model) if settings.share_roles else None
-    return rows if shared is None or not shared.shared else SharingRows(rows, shared)
-
-
-class SharingRows:
-    """Rows whose parameters are own and shared ones; what they are the rows of knows their sums alone."""
-
-    def __init__(self, rows: Rows, shared: SharedRoles) -> None:
-        self.model, self.weight = rows.model, rows.weight
-        self.start_epoch, self.needs, self.relations = rows.start_epoch, rows.needs, rows.relations
-        self._rows, self._shared = rows, shared
-
-    def gradients(
-        self, parameters: Parameters, number: int, among: Int64 | None = None
-    ) -> tuple[float, float, list[Gradient]]:
-        """Return what the rows return at the sums, with the gradients of shared rows."""
-        relations = None if self.model.reads_facts else self.relations(number)
-        loss, weight, found = self._rows.gradients(self._shared.summed(parameters, relations), number, among)
-        return loss, weight, self._shared.with_shared(found)
+        return QuestionRows(model, questions_of(facts), settings, seed)
+    return FactRows(model, facts, settings, seed)
 
 
 class FactRows:
@@ -118,10 +91,6 @@ class FactRows:
         batch, rng = self._batches[number], step_rng(self.seed, self._epoch, number)
         drawn = self._sampler.draw(batch, rng)
         return Needs(entities_of(batch, drawn, self.settings), _kept_columns(self.model, int(rng.integers(2**62))))
-
-    def relations(self, number: int) -> Int64:
-        """Return the relations of the facts."""
-        return np.unique(np.concatenate([part.relations for part in self._batches[number]]))
 
     def gradients(
         self, parameters: Parameters, number: int, among: Int64 | None = None
@@ -177,10 +146,6 @@ class QuestionRows:
         questions = batch.questions
         given = questions.given[batch.chosen].ravel()
         return Needs(np.unique(np.concatenate([pool, *_answers(questions, batch.chosen), given])), columns)
-
-    def relations(self, number: int) -> Int64:
-        """Return the one relation of the questions."""
-        return np.array([self._batches[number][0].relation])
 
     def gradients(
         self, parameters: Parameters, number: int, among: Int64 | None = None
