@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from relatum.arrays import Int32, Int64
-from relatum.kernels.filters import Excluded
+from relatum.kernels.filters import Excluded, lists_of
 from relatum.kernels.jit import exact
 
 TIMES = 4  # as many facts or more, that name a candidate, count alike
@@ -28,7 +28,7 @@ def count_right(found: Excluded, answers: Int32, known: Excluded, own: Int32) ->
         known: all known answers to each question.
         own: what the fact that each question was made of names itself; -1 if it names nothing.
     """
-    lists = (found.pool, found.starts, found.counts, known.pool, known.starts, known.counts)
+    lists = *lists_of(found), *lists_of(known)
     right, named = np.zeros((2, TIMES), np.int64)
     _count_right(*lists, answers, own, right, named)
     return right, named
@@ -71,7 +71,7 @@ def count_shares(found: Excluded, answers: Int32, known: Excluded, left_out: Int
         left_out: a candidate of each question that is counted one time less, if it is found; -1 for none.
     """
     own, total = np.zeros((2, len(answers)), np.int64)
-    lists = (found.pool, found.starts, found.counts, known.pool, known.starts, known.counts)
+    lists = *lists_of(found), *lists_of(known)
     _count_shares(*lists, answers, left_out, own, total)
     return own, total
 

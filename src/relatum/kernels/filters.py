@@ -39,6 +39,11 @@ class _Lists(NamedTuple):
     counts: Int64
 
 
+def lists_of(excluded: Excluded) -> tuple[Int32, Int64, Int64]:
+    """Return the arrays of lists, as loops take them."""
+    return excluded.pool, excluded.starts, excluded.counts
+
+
 def nothing_excluded(queries: int) -> Excluded:
     """Return empty lists for so many queries."""
     none = np.zeros(queries, np.int64)

@@ -105,3 +105,13 @@ def exponentials(values, bits):  # type: ignore[no-untyped-def]
         values[i] = p * r + _F(1)
     for i in range(len(values)):
         values[i] *= power[i]
+
+
+@strict_inline
+def lanes_of(values, start, width, lanes):  # type: ignore[no-untyped-def]
+    """Fill lanes[n, TILE] with values[n, start : start + width], and with 0 behind these."""
+    for q in range(len(values)):
+        for e in range(width):
+            lanes[q, e] = values[q, start + e]
+        for e in range(width, TILE):
+            lanes[q, e] = 0

@@ -11,7 +11,7 @@ import numpy as np
 
 from relatum.arrays import Float32, Int64
 from relatum.kernels import parallel, windowed_sigmoid_loops
-from relatum.kernels.filters import Excluded
+from relatum.kernels.filters import Excluded, lists_of
 from relatum.kernels.jit import TILE, exponentials, fastmath_inline, reordered
 from relatum.kernels.windowed_sigmoid import CLAMP, PAIRED, SINGLE
 from relatum.kernels.windows import spread_row, sum_row
@@ -44,7 +44,7 @@ def softmax_shared(
 
     def work(p: int) -> None:
         out = [gradient[p] for gradient in gradients]
-        lists = (excluded[p].pool, excluded[p].starts, excluded[p].counts)
+        lists = lists_of(excluded[p])
         losses[p] = _position(entities, weights, bias, columns, p, *lists, _F(factor), *out)
 
     parallel.run(work, arity if columns.size else 0)  # without facts there may be no candidates either
@@ -74,7 +74,8 @@ def _position(  # type: ignore[no-untyped-def]
     sides = query_sides(queries, order, centre, half, paired + single)
     tiles = (size + TILE - 1) // TILE
     scores = np.empty((count, size), np.float32)
-    windowed_sigmoid_loops.forward(sums, _ONE, order, centre, paired, single, _ZERO, sides, 0, tiles, scores)
+    plan = _ONE, order, centre, paired, single, _ZERO
+    windowed_sigmoid_loops.forward(sums, plan, sides, 0, tiles, scores)
     bits = np.empty(size, np.int32)
     loss = 0.0
     for q in range(count):
@@ -82,7 +83,7 @@ def _position(  # type: ignore[no-untyped-def]
         loss += _softmax(scores[q], columns[position, q], out_of_it, factor, bits)
     of_sums, of_queries = np.empty((size, windows), np.float32), np.zeros((windows, count), np.float32)
     turned = np.ascontiguousarray(sides.T)
-    windowed_sigmoid_loops.backward(sums, _ONE, order, centre, paired, single, turned, scores, 0, tiles, of_queries, of_sums)
+    windowed_sigmoid_loops.backward(sums, plan, turned, scores, 0, tiles, of_queries, of_sums)
     for c in range(size):
         spread_row(of_sums[c], entities[c], weights[position], of_entities[c], of_weights[position])
     for q in range(count):

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from relatum.models.base import Parameters, Settings, normal
 from relatum.models.combine import Combine
-from relatum.models.qualifier_combine import MeanLogOdds, MinimumOfSums, log_odds_of_mean
+from relatum.models.minima import MeanLogOdds, MinimumOfSums, log_odds_of_mean
 from relatum.models.qualifiers import QualifierModel
 from relatum.settings import setting
 

@@ -17,7 +17,7 @@ from relatum.errors import SettingError
 from relatum.kernels import ranking, windowed_sigmoid
 from relatum.kernels.filters import Bonus, Excluded
 from relatum.models.combine import Combine, WindowedSigma
-from relatum.models.ops import as_array, backend_for
+from relatum.models.ops import as_array
 
 Extremes = tuple[Float32, Float32]
 
@@ -34,7 +34,7 @@ class PartialCounter(Protocol):
 
 def can_count_parts(combine: Combine, values: Tensor) -> bool:
     """Return whether parts of candidates that are computed as some values are can be counted."""
-    return not isinstance(combine, WindowedSigma) or (combine.sigma != "exp" and backend_for(values) == "numba")
+    return not isinstance(combine, WindowedSigma) or (combine.is_fused(values))
 
 
 def extremes_of(combine: Combine, candidates: Tensor) -> Extremes | None:
@@ -77,7 +77,7 @@ class _SigmaCounter:
     ) -> None:
         self._plan = windowed_sigmoid.plan_between(*extremes, tanh=combine.sigma == "tanh")
         self._queries, self._candidates = as_array(queries), as_array(candidates)
-        self._bonus = None if bonus is None else bonus.scaled(1 / combine.factor)
+        self._bonus = combine.of_sums(bonus)
 
     def bars(self, targets: Int64) -> Float32:
         """Return the sums of the targets, in the units of the kernel."""

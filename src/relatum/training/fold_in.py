@@ -19,11 +19,11 @@ from relatum.models.ops import one_torch_thread
 from relatum.models.training_protocols import Gradient
 from relatum.progress import progress
 from relatum.training.batches import epoch_batches
+from relatum.training.loop import LocalSteps
 from relatum.training.new_entities import spread_of
 from relatum.training.optimizer import Adam
 from relatum.training.rows import FactRows
 from relatum.training.settings import TrainingSettings
-from relatum.training.steps import LocalSteps
 
 _EPOCHS, _MOST_EPOCHS, _VISITS = 10, 40, 20_000  # few facts are seen more often, until so many have been seen
 _LEARNING_RATE, _FINAL_FACTOR = 0.2, 0.05  # in units of the spread of the rows that stand still, and its share at the end

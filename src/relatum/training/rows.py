@@ -17,11 +17,9 @@ from relatum.errors import DataError
 from relatum.models.base import Model, Parameters
 from relatum.models.ops import softmax_loss_of_answers
 from relatum.models.training_protocols import ColumnDropout, FusedQuestions, Gradient, Objective, Penalty
-from relatum.training.batches import Batch, epoch_batches, step_rng
-from relatum.training.negatives import NegativeSampler
+from relatum.training.batches import Batch, NegativeSampler, draw_pool, epoch_batches, step_rng
 from relatum.training.settings import TrainingSettings
-from relatum.training.step import entities_of, gradients
-from relatum.training.step_view import StepView
+from relatum.training.step import StepView, entities_of, gradients
 
 
 class Needs(NamedTuple):
@@ -170,15 +168,9 @@ class QuestionRows:
 
     def _pool(self, questions: Questions, rng: np.random.Generator) -> Int64 | None:
         """Return what questions are compared with beside their answers, in no order; None for every entity."""
-        settings = self.settings
-        if settings.negative_sampling == "all-entities":
+        if self.settings.negative_sampling == "all-entities":
             return None
-        inside = questions.related.astype(np.int64)
-        wanted = round(settings.in_relation_share * settings.num_negatives)
-        if len(inside) > wanted:
-            inside = inside[rng.integers(0, len(inside), wanted)]
-        anywhere = rng.integers(0, self.model.num_entities, settings.num_negatives - len(inside))
-        return np.concatenate([inside, anywhere])
+        return draw_pool(questions.related.astype(np.int64), self.model.num_entities, self.settings, rng)
 
 
 def _kept_columns(model: Model, seed: int) -> dict[str, Int64]:

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from relatum import Hypergraph
-from relatum.training.batches import epoch_batches, step_rng
-from relatum.training.negatives import NegativeSampler
+from relatum.training.batches import NegativeSampler, epoch_batches, step_rng
 from relatum.training.settings import TrainingSettings
 from support.mistakes import mistake
 
