@@ -170,7 +170,7 @@ def test_the_packed_exponential_is_accurate_to_the_last_bits() -> None:
     tile = np.empty((1, TILE), np.float32)
     for start in range(0, len(x), TILE):
         plan = np.float32(1), np.array([0]), np.zeros(1, np.float32), 0, 1, np.float32(0)
-        windowed_sigmoid_loops._pack_tile(x, start, plan, tile)
+        windowed_sigmoid_loops.pack_tile(x, start, plan, tile)
         exact = np.exp(-x[start : start + TILE, 0].astype(np.float64))
         assert np.max(np.abs(tile[0] / exact - 1)) < 4 * EPSILON
 

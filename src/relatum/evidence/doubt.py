@@ -34,7 +34,7 @@ from relatum.evidence.mixture import Mixture
 from relatum.evidence.soft_rule import SoftRule
 from relatum.fitting import log_odds, logistic, sigmoid
 from relatum.inference.scoring import CandidateScorer, score
-from relatum.kernels.evidence import count_shares
+from relatum.kernels.soft_rules import count_named
 from relatum.models.base import Model, Parameters
 
 _FITTED = 20_000  # facts that a mixture is fitted to, and that are counted at once
@@ -231,7 +231,8 @@ def _counts(
     own, total = np.empty((2, len(rules) + 1, facts.shape[1]), np.int64)
     for row, rule in enumerate(rules):
         left_out = _left_out(evidence, rule, facts, trained)
-        own[row], total[row] = count_shares(evidence.store.found(rule, facts), facts[position], answers, left_out)
+        counts = count_named(evidence.store.found(rule, facts), facts[position], answers, left_out)
+        own[row], total[row] = counts.own, counts.total
     own[-1] = _frequency(evidence, relation, position)[facts[position]] - trained
     total[-1] = evidence.store.columns[relation].shape[1] - trained
     return own, total

@@ -18,8 +18,7 @@ from relatum.data.sorting import differs_from_previous, spread
 from relatum.data.vocabulary import Ids
 from relatum.evidence.index_pool import IndexPool
 from relatum.evidence.soft_rule import ANY, JOINED, Atom, SoftRule, constant_entity
-from relatum.kernels.evidence import TIMES, count_right
-from relatum.kernels.soft_rules import MATCH, PATH, VALUE, RuleProgram
+from relatum.kernels.soft_rules import MATCH, PATH, TIMES, VALUE, RuleProgram, count_named
 
 _ROW = -1  # the number of a fact, where the answer of an index is no position
 _TEMPLATES = {"match": MATCH, "path": PATH}
@@ -299,8 +298,8 @@ def judged(store: FactStore, rule: SoftRule, facts: Ids) -> SoftRule:
     others = [one for one in range(len(facts)) if one != rule.position]
     known = store.lookup(rule.relation, rule.position, others, [facts[one] for one in others])
     found = store.found(rule, facts, itself=False)
-    right, named = count_right(found, facts[rule.position], known, store.own(rule, facts))
-    return replace(rule, rights=tuple(right.tolist()), nameds=tuple(named.tolist()))
+    counts = count_named(found, facts[rule.position], known, store.own(rule, facts))
+    return replace(rule, rights=tuple(counts.right.tolist()), nameds=tuple(counts.named.tolist()))
 
 
 def good(store: FactStore, rules: Iterable[SoftRule], facts: Ids, least: float = _LEAST) -> list[SoftRule]:

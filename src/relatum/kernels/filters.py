@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from relatum.arrays import Float32, Int32, Int64
+from relatum.arrays import Bool, Float32, Int32, Int64
 
 
 class Excluded(Protocol):
@@ -67,6 +67,6 @@ def no_bonus(queries: int) -> Bonus:
     return Bonus(np.empty(0, np.int32), none, none, np.empty(0, np.float32))
 
 
-def bonus_part(bonus: Bonus, part: slice) -> Bonus:
+def bonus_part(bonus: Bonus, part: slice | Bool) -> Bonus:
     """Return the lists of some of the queries."""
     return bonus._replace(starts=bonus.starts[part], counts=bonus.counts[part])

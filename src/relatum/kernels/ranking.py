@@ -68,8 +68,6 @@ def top_rows(scores, pool, starts, counts, first, last, best, ids):  # type: ign
     """Fill best[first..last, k] and ids[first..last, k] from rows of scores[Q, C]; return how many are not finite."""
     not_finite = 0
     k = best.shape[1]
-    if k == 0:  # there is no last one to beat
-        return not_finite
     for q in range(first, last):
         row = scores[q]
         index, end = starts[q], starts[q] + counts[q]

@@ -25,7 +25,7 @@ _ZERO, _HALF, _ONE = _F(0), _F(0.5), _F(1)
 
 
 @strict_inline
-def _pack_tile(candidates, start, plan, tile):  # type: ignore[no-untyped-def]
+def pack_tile(candidates, start, plan, tile):  # type: ignore[no-untyped-def]
     """Fill tile[W, TILE] from candidates[start : start + TILE], windows in their order, centred; lanes beyond hold x = 0.
 
     Paired and single windows hold exp(-x), the rest x itself.
@@ -113,7 +113,7 @@ def forward(candidates, plan, queries, first, last, scores):  # type: ignore[no-
     for t in range(first, last):
         start = t * TILE
         stop = min(len(candidates), start + TILE)
-        _pack_tile(candidates, start, plan, tile)
+        pack_tile(candidates, start, plan, tile)
         for q in range(len(queries)):
             score_tile(tile, queries[q], paired, single, offset, total)
             for c in range(start, stop):
@@ -127,7 +127,7 @@ def target_scores(candidates, plan, queries, targets, first, last, scores):  # t
     tile, total = np.empty((len(order), TILE), np.float32), np.empty(TILE, np.float32)
     for start in range(first, last, TILE):
         stop = min(last, start + TILE)
-        _pack_tile(candidates[targets[start:stop]], 0, plan, tile)
+        pack_tile(candidates[targets[start:stop]], 0, plan, tile)
         for q in range(start, stop):
             score_tile(tile, queries[q], paired, single, offset, total)
             scores[q] = total[q - start]
@@ -177,7 +177,7 @@ def count(candidates, plan, queries, targets, bars, lists, bonus, first, last, b
     for t in range(first, last):
         start = t * TILE
         stop = min(len(candidates), start + TILE)
-        _pack_tile(candidates, start, plan, tile)
+        pack_tile(candidates, start, plan, tile)
         for q in range(len(queries)):
             score_tile(tile, queries[q], paired, single, offset, total)
             next_bonus[q] = add_bonus(total, start, stop, bonus, q, next_bonus[q])
@@ -204,15 +204,13 @@ def top(candidates, plan, queries, lists, bonus, first, last, scores, ids):  # t
     _, order, _, paired, single, offset = plan
     tile, total = np.empty((len(order), TILE), np.float32), np.empty(TILE, np.float32)
     k = scores.shape[1]
-    if k == 0:  # there is no last one to beat
-        return
     pool, starts, counts = lists
     next_excluded = _first_indices(pool, starts, counts, first * TILE)
     next_bonus = _first_indices(bonus[0], bonus[1], bonus[2], first * TILE)
     for t in range(first, last):
         start = t * TILE
         stop = min(len(candidates), start + TILE)
-        _pack_tile(candidates, start, plan, tile)
+        pack_tile(candidates, start, plan, tile)
         for q in range(len(queries)):
             score_tile(tile, queries[q], paired, single, offset, total)
             next_bonus[q] = add_bonus(total, start, stop, bonus, q, next_bonus[q])
@@ -237,7 +235,7 @@ def backward(candidates, plan, queries, upstream, first, last, of_queries, of_ca
     for t in range(first, last):
         start = t * TILE
         width = min(len(candidates) - start, TILE)
-        _pack_tile(candidates, start, plan, tile)
+        pack_tile(candidates, start, plan, tile)
         lanes_of(upstream, start, width, weight)
         for j in range(windows):
             for e in range(TILE):

@@ -23,10 +23,7 @@ from torch import Tensor
 from relatum.arrays import Float32, Int32, Int64
 from relatum.errors import SettingError
 from relatum.kernels import windowed_sigmoid, windows
-from relatum.kernels.answer_loss import Objective, answer_slopes
-from relatum.kernels.filters import Excluded
-from relatum.kernels.loss_per_fact import softmax_per_fact
-from relatum.kernels.loss_shared import softmax_shared
+from relatum.kernels.question_loss import Objective, answer_slopes
 
 Array = npt.NDArray[Any]
 Made = tuple[Array, Callable[[Array], Iterable[Array]]]  # a value, and the gradients of what it was made of, from its own
@@ -225,30 +222,12 @@ def _leading(weights: Tensor) -> torch.Size:
     return shape
 
 
-def softmax_loss_per_fact(
-    entities: Tensor, weights: Tensor, bias: Tensor, ids: tuple[Tensor, Tensor, Tensor, Tensor], factor: float
-) -> Tensor:
-    """Return the summed loss of facts against their own replacements; see `kernels.loss_per_fact` for the arguments."""
-    arrays = map(as_array, (entities, weights, bias, *ids))
-    loss, *gradients = softmax_per_fact(*arrays, factor)  # type: ignore[call-arg,arg-type]
-    return with_gradients(loss, gradients, entities, weights, bias)
-
-
-def softmax_loss_shared(
-    entities: Tensor, weights: Tensor, bias: Tensor, columns: Tensor, excluded: list[Excluded], factor: float
-) -> Tensor:
-    """Return the summed loss of facts against shared candidates; see `kernels.loss_shared` for the arguments."""
-    x, r, b, ids = map(as_array, (entities, weights, bias, columns))
-    loss, *gradients = softmax_shared(x, r, b, ids, excluded, factor)
-    return with_gradients(loss, gradients, entities, weights, bias)
-
-
 def softmax_loss_of_answers(
     scores: Tensor, candidates: Int64, answers: tuple[Int32, Int64], chosen: Int64, objective: Objective
 ) -> tuple[Tensor, float]:
     """Return the mean loss per answer of the chosen questions, whose scores [n, candidates] are given, and their weight.
 
-    See `kernels.answer_loss.answer_slopes` for the arguments.
+    See `kernels.question_loss.answer_slopes` for the arguments.
     """
     if backend_for(scores) == "numba":
         slopes = as_array(scores).copy()
