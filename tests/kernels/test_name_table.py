@@ -81,6 +81,9 @@ def blank(source: np.ndarray, length: int) -> bool:
 
 @pytest.mark.parametrize("name", [b" ", b"\xe3\x80\x80"])
 def test_a_blank_name_is_not_added(name: bytes) -> None:
+    several, starts = np.frombuffer(b"ab\n" + name + b"\nc" + bytes(PADDING), np.uint8), np.array([0, 3, 4 + len(name)])
+    assert name_table.any_blank(several, starts)
+    assert not name_table.any_blank(several, starts[:2])
     table = NameTable()
     fields = np.array([[0, len(name), 0, 0]], np.int64)
     assert not table.add_missed(np.frombuffer(name + bytes(PADDING), np.uint8), fields, np.empty(1, np.int32))

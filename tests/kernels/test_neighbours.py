@@ -90,3 +90,14 @@ def test_work_is_bounded_and_the_closest_others_come_first(monkeypatch: pytest.M
         monkeypatch.setattr(neighbours, name, function)
     _, answers, _ = neighbour_shares(links_of(has), given, nothing, 10)
     assert set(answers.tolist()) - {0, 1} == {2}
+
+
+@pytest.mark.parametrize(("users", "items"), [(1, 1), (neighbours.HOLDERS + 1, 1), (3, neighbours.STEPS // 2 + 1)])
+@pytest.mark.parametrize("everything", [False, True])
+def test_more_than_is_looked_at_gives_shares_all_the_same(users: int, items: int, everything: bool) -> None:
+    has = np.zeros((users, items), np.bool_)
+    has[:, : items if everything else 1] = True
+    given = np.unique([-1, 0, users - 1])
+    for left_out in (-1, 0, items - 1):
+        _, _, shares = neighbour_shares(links_of(has), given, np.full(len(given), left_out), 1)
+        assert ((shares > 0) & (shares <= 1)).all()

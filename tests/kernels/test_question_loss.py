@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from relatum.kernels.answer_loss import answer_slopes
 from relatum.kernels.jit import TILE
-from relatum.kernels.question_loss import Gradients, question_gradients
+from relatum.kernels.question_loss import Gradients, answer_slopes, question_gradients
 from support import reference_kernels as reference
 
 OBJECTIVES = [(joint, damping, smoothing) for joint in (False, True) for damping, smoothing in ((0.0, 0.0), (0.6, 0.2))]

@@ -15,7 +15,7 @@ from support.kernels_known import known_of
 
 def drawn(seed: int) -> tuple[np.random.Generator, np.ndarray]:
     rng = np.random.default_rng(seed)
-    shape = int(rng.integers(1, 9)), int(rng.integers(1, 300))
+    shape = int(rng.integers(0, 9)), int(rng.integers(1, 300))
     return rng, rng.integers(-3, 3, shape).astype(np.float32)
 
 

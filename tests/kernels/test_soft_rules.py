@@ -12,8 +12,7 @@ from relatum import Hypergraph
 from relatum.evidence.facts import WIDEST, FactStore
 from relatum.evidence.soft_rule import ANY, JOINED, Atom, SoftRule, constant
 from relatum.kernels import parallel, soft_rules
-from relatum.kernels.evidence import TIMES
-from relatum.kernels.soft_rules import RuleScratch, fire
+from relatum.kernels.soft_rules import TIMES, RuleScratch, fire
 
 P, Q, WIDE = 0, 1, 2
 RULES = [

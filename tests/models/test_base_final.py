@@ -8,9 +8,14 @@ import pkgutil
 from types import FunctionType
 
 import relatum.models
-from relatum.models.base import Model, hook
+from relatum.models.base import Model
+from relatum.models.combine import hook
 
-HOOKS = {"Model.encode", "Model.midpoint"}
+HOOKS = {
+    "Model.encode",
+    "Model.midpoint",
+    *(f"Combine.{name}" for name in ("compact", "count_better", "top", "top_of_compact")),
+}
 
 
 def classes() -> list[type]:

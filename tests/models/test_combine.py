@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from relatum.models import ops as module
-from relatum.models.combine import SIGMAS, Combine, Dot, MinimumOfPairs, SquaredDistance, WindowedSigma, _parts
+from relatum.models.combine import SIGMAS, Combine, Dot, SquaredDistance, WindowedSigma, _parts
+from relatum.models.minima import MinimumOfPairs
 from relatum.models.ops import backend_for
 from support import reference_kernels as reference
 from support.kernels_known import bonus_of, known_of
@@ -44,7 +45,7 @@ def test_all_pairs_equal_single_pairs_with_their_gradients(name: str, backend: s
     if backend == "compile" and shutil.which("c++") is None:
         pytest.skip("torch.compile needs a C++ compiler on the CPU")
     monkeypatch.setenv("RELATUM_BACKEND", backend)
-    monkeypatch.setattr(module, "_CHUNK", 300)  # several chunks
+    monkeypatch.setattr(module, "CHUNK", 300)  # several chunks
     combine = combines()[name]
     queries, candidates = sides(5, 140, 12)
     weight = torch.randn(5, 140, generator=torch.Generator().manual_seed(1))

@@ -8,16 +8,18 @@ import torch
 from torch import Tensor
 
 from relatum.kernels.filters import Excluded, excluded_pairs, nothing_excluded
+from relatum.kernels.jit import TILE
 from relatum.models.ops import softmax_loss_of_answers
 from support import reference_kernels as reference
-from support.made_models import made_case
+from support.made_models import made_case, made_graph
 
 
 @pytest.mark.parametrize("window", [1, 2, 3, 12])
 def test_the_fused_loss_equals_the_plain_one(window: int) -> None:
     case = made_case("reale", window=window, scale=5.0)
     for relations, columns in case.batches():
-        replacements = torch.randint(0, 30, (*columns.shape, 4), generator=torch.Generator().manual_seed(len(columns)))
+        count = 4 * (len(columns) != 2)  # or none at all
+        replacements = torch.randint(0, 30, (*columns.shape, count), generator=torch.Generator().manual_seed(len(columns)))
         results = []
         for dtype in (torch.float32, torch.float64):
             parameters = {name: tensor.requires_grad_() for name, tensor in case.parameters(dtype=dtype).items()}
@@ -27,7 +29,7 @@ def test_the_fused_loss_equals_the_plain_one(window: int) -> None:
                 assert loss is None
                 scores = [case.model.score(tables, relations, columns)[:, None]]
                 for position in range(len(columns)):
-                    for number in range(4):
+                    for number in range(count):
                         changed = columns.clone()
                         changed[position] = replacements[position, :, number]
                         scores.append(case.model.score(tables, relations, changed)[:, None])
@@ -57,10 +59,10 @@ def test_a_nan_is_an_error() -> None:
         case.model.fused_loss_per_fact(case.model.encode(parameters), relations, columns, columns[..., None])
 
 
-@pytest.mark.parametrize("window", [1, 2, 3, 12])
+@pytest.mark.parametrize(("window", "entities"), [(1, TILE - 1), (2, TILE), (3, 30), (12, TILE + 1)])
 @pytest.mark.parametrize("spread", [1.0, 40.0])
-def test_the_fused_loss_against_shared_candidates_equals_the_plain_one(window: int, spread: float) -> None:
-    case = made_case("reale", window=window, scale=5.0, entity_map="none")
+def test_the_fused_loss_against_shared_candidates_equals_the_plain_one(window: int, entities: int, spread: float) -> None:
+    case = made_case("reale", made_graph(entities, 3), window=window, scale=5.0, entity_map="none")
     for relations, columns in case.batches():
         columns = columns[:, relations == relations[0]]
         excluded = [_excluded(columns[position], case.model.num_entities) for position in range(len(columns))]

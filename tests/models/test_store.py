@@ -112,13 +112,6 @@ def test_the_order_of_the_parameters_makes_no_difference(saved: Path) -> None:
     assert {path.name: path.read_bytes() for path in saved.iterdir()} == before
 
 
-def test_saving_twice_gives_the_same_bytes(saved: Path) -> None:
-    before = {path.name: path.read_bytes() for path in saved.iterdir()}
-    model, parameters = load_model(saved)
-    save_model(saved, model, parameters)
-    assert {path.name: path.read_bytes() for path in saved.iterdir()} == before
-
-
 @LIMITED
 def test_a_save_that_fails_half_way_leaves_the_old_model(saved: Path) -> None:
     before = {path.name: path.read_bytes() for path in saved.iterdir()}

@@ -164,7 +164,7 @@ def edit(folder: Path, **changes: object) -> None:
         ({"entities": ...}, "damaged-file"),
         ({"settings": []}, "damaged-file"),
         ({"model": []}, "damaged-file"),
-        ({"model": "transformer"}, "model-of-other-shape"),
+        ({"model": "transformer"}, "unknown-model"),
         ({"settings": {"dim": [1]}}, "damaged-file"),
         ({"format": True}, "other-format"),
         ({"format": 1.0}, "other-format"),
@@ -188,7 +188,7 @@ def test_an_arity_is_written_in_plain_digits(saved: Path, arity: str) -> None:
 def test_tensors_that_overlap_are_refused(saved: Path) -> None:
     header = json.dumps({"bias": {"dtype": "F32", "shape": [9], "data_offsets": [0, 4]}}).encode()
     (saved / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + b"1234")
-    with mistake("other-format"):
+    with mistake("damaged-file"):
         load_model(saved)
 
 

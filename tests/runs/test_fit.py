@@ -424,14 +424,3 @@ def test_what_is_kept_in_half_the_memory_is_what_was_validated(tmp_path: Path) -
     stored = [(tmp_path / name / "model.safetensors").stat().st_size for name in ("half", "whole")]
     assert stored[0] < stored[1]
     assert was_validated(run)
-
-
-@pytest.mark.parametrize("more", [{}, {"refit": True}, {"minutes": 0.1}], ids=str)
-def test_of_shared_roles_a_run_keeps_the_sums_that_were_validated(more: dict[str, Any], tmp_path: Path) -> None:
-    run = fit(spec_of(share_roles=True, rows="questions", ema_decay=0.5, **more), tmp_path / "run")
-    assert run.parameters.keys() == {"entities", "relations", "bias"}
-    state = load_state(tmp_path / "run" / "checkpoint.safetensors")
-    assert state is not None
-    assert state.parameters.keys() == {*run.parameters, "relations/shared"}
-    assert not run.parameters["relations"].equal(state.mean["relations"])
-    assert more.get("refit") or was_validated(run)

@@ -17,7 +17,6 @@ ALL_ONLY = {
     "contract/test_kernels.py": "walks every kernel at the edges of sizes",
     "inference/test_ranking_against_pykeen.py": "needs a peer",
     "kernels/test_jit.py": "compiles kernels anew",
-    "kernels/test_kernel_cache.py": "compiles kernels anew",
     "mcp/test_serve.py": "starts servers",
     "paper/test_figures.py": "needs matplotlib",
     "report/test_page_in_a_browser.py": "needs a browser",

@@ -44,12 +44,6 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "facts with their own negatives": ("reale", {"dim": 16}, {"negative_sampling": "per-fact", "num_negatives": 5}),
     "facts with all entities": ("reale", {"dim": 8}, {"negative_sampling": "all-entities"}),
     "questions with all entities": ("reale", {"dim": 8}, {"negative_sampling": "all-entities", "rows": "questions"}),
-    "questions with shared roles": (
-        "reale",
-        {"dim": 16, "window_dropout": 0.5},
-        {"rows": "questions", "share_roles": True, "ema_decay": 0.8},
-    ),
-    "facts with shared roles": ("reale", {"dim": 16}, {"share_roles": True, "negative_sampling": "per-fact"}),
     "m-distmult": ("m-distmult", {"dim": 16, "input_dropout": 0.2}, {}),
     "m-cp": ("m-cp", {"dim": 16}, {"learning_rate": 0.1}),
     "hsimple": ("hsimple", {"dim": 16}, {"rows": "questions"}),

@@ -102,6 +102,7 @@ def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
         assert loaded is not None
         assert alike(loaded, one)
     assert load_state(tmp_path) is None
+    assert load_state(tmp_path / "nowhere") is None
 
 
 def test_a_removed_checkpoint_leaves_nothing_of_itself_and_all_else(tmp_path: Path) -> None:
@@ -134,18 +135,20 @@ def test_the_best_parameters_are_written_once(tmp_path: Path) -> None:
     assert path.read_bytes() != written[1]
 
 
-@pytest.mark.parametrize("name", ["model.safetensors", "checkpoint-best-x.safetensors"])
-def test_a_checkpoint_takes_no_other_file_for_its_best_parameters(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["model.safetensors", "checkpoint-best-x.safetensors", 3, ["x"], "../checkpoint-best-2.safetensors"]
+)
+def test_a_checkpoint_takes_no_other_file_for_its_best_parameters(tmp_path: Path, name: object) -> None:
     one = state()
     save_state(tmp_path / NAME, one)
-    (tmp_path / "checkpoint-best-2.safetensors").rename(tmp_path / name)
+    (tmp_path / "checkpoint-best-2.safetensors").rename(tmp_path / str(name))
     stored = read_tensors(tmp_path / NAME, "relatum-checkpoint", 4)
     assert stored is not None
     write_tensors(tmp_path / NAME, stored.arrays, "relatum-checkpoint", 4, {**stored.about, "best": name})
     assert load_state(tmp_path / NAME) is None
 
 
-@pytest.mark.parametrize("about", [None, 3, [1], ["ab"], [["best_score", 1]], {}, {"best_score": None, "best": "x" * 400}])
+@pytest.mark.parametrize("about", [None, 0, [], ["ab"], [["best_score", 1]], {}, {"best_score": None, "best": "x" * 400}])
 def test_numbers_that_are_none_are_no_state(tmp_path: Path, about: object) -> None:
     save_state(tmp_path / NAME, dataclasses.replace(state(), best={}))
     stored = read_tensors(tmp_path / NAME, "relatum-checkpoint", 4)

@@ -13,9 +13,8 @@ from relatum.inference.ranking import Metrics, rank
 from relatum.kernels import parallel
 from relatum.models import MODELS
 from relatum.models.base import Parameters
-from relatum.training.fold_in import facts_with, fold_in
+from relatum.training.fold_in import facts_with, fold_in, init_new_entities
 from relatum.training.loop import train
-from relatum.training.new_entities import init_new_entities
 from relatum.training.settings import TrainingSettings
 from support.made_models import Case, made_case, made_graph
 from support.mistakes import mistake

@@ -14,7 +14,7 @@ from relatum.data.questions import questions_of
 from relatum.kernels import parallel
 from relatum.models import MODELS
 from relatum.models.base import Model, Parameters
-from relatum.models.training_protocols import Gradient, Objective
+from relatum.models.training_protocols import Gradient, Objective, QuestionBatch
 from relatum.training.loop import State, start, train
 from relatum.training.rows import QuestionRows, Rows, rows_of
 from relatum.training.settings import OBJECTIVES, TrainingSettings
@@ -130,8 +130,8 @@ def test_one_compiled_call_equals_the_way_of_any_model(
 def test_what_no_compiled_call_fits_is_trained_too(settings: dict[str, Any]) -> None:
     case = made_case("reale", GRAPH, **settings)
     questions = question_rows(case.model, GRAPH, BY_QUESTION, 0).questions[0]
-    batch = (questions, np.arange(len(questions)), None, Objective(), torch.Generator())
-    assert case.model.question_gradients(case.parameters(), *batch) is None
+    batch = QuestionBatch(questions, np.arange(len(questions)), None, Objective())
+    assert case.model.question_gradients(case.parameters(), batch, torch.Generator()) is None
     losses = losses_of(case, changed(epochs=8, learning_rate=0.1))
     assert losses[-1] < losses[0]
 

@@ -1,78 +1,61 @@
-"""Training settings that cannot be are refused with their path."""
+"""Settings of training and of models are taken up to their bounds, and beyond these refused with their path."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import pytest
 
-from relatum.training.settings import (
-    NEGATIVE_SAMPLING,
-    OBJECTIVES,
-    ROWS,
-    SCHEDULES,
-    TrainingSettings,
-)
+from relatum.models import MODELS
+from relatum.settings import Rule, rules_of
+from relatum.training.settings import TrainingSettings
 from support.mistakes import mistake
 
-
-@pytest.mark.parametrize(
-    ("name", "value", "reason"),
-    [
-        ("rows", "triples", "must be facts or questions"),
-        ("objective", "kvsall", "must be 1vsAll or KvsAll"),
-        ("answer_damping", -0.1, "at least 0 and at most 1"),
-        ("answer_damping", 1.1, "at least 0 and at most 1"),
-        ("negative_sampling", "some", "must be one of shared, per-fact, all-entities"),
-        ("learning_rate_schedule", "step", "must be one of constant, linear, cosine"),
-        ("epochs", 0, "at least 1"),
-        ("batch_size", 0, "at least 1"),
-        ("batches_per_step", 0, "at least 1"),
-        ("num_negatives", 0, "at least 1"),
-        ("validate_every", 0, "at least 1"),
-        ("weight_decay", -0.1, "at least 0"),
-        ("patience", -1, "at least 0"),
-        ("learning_rate", 0.0, "above 0"),
-        ("learning_rate", -0.5, "above 0"),
-        ("learning_rate", math.nan, "a finite number"),
-        ("label_smoothing", -0.1, "at least 0 and below 1"),
-        ("label_smoothing", 1.0, "at least 0 and below 1"),
-        ("label_smoothing", math.nan, "a finite number"),
-    ],
-)
-def test_a_setting_that_cannot_be_is_refused_with_its_path(name: str, value: object, reason: str) -> None:
-    with mistake("setting-out-of-range", place=f"training.{name}") as caught:
-        TrainingSettings(**{name: value})  # type: ignore[arg-type]
-    assert reason in caught.value.reason
+KINDS: dict[str, type[Any]] = {"training": TrainingSettings, **{name: kind.settings_type for name, kind in MODELS.items()}}
+SETTINGS = {f"{kind}.{name}": (cls, name, rule) for kind, cls in KINDS.items() for name, rule in rules_of(cls).items()}
+# What the rule of one setting alone does not say: the others that a bound is taken with.
+BESIDE: dict[str, dict[str, Any]] = {
+    "objective": {"rows": "questions"},
+    "answer_damping": {"rows": "questions"},
+    "dim": {"window": 1, "filter_width": 1},
+}
 
 
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [
-        ("rows", ROWS),
-        ("negative_sampling", NEGATIVE_SAMPLING),
-        ("learning_rate_schedule", SCHEDULES),
-        ("epochs", (1,)),
-        ("batch_size", (1,)),
-        ("batches_per_step", (1,)),
-        ("num_negatives", (1,)),
-        ("validate_every", (1,)),
-        ("weight_decay", (0.0,)),
-        ("patience", (0,)),
-        ("learning_rate", (1e-9,)),
-        ("label_smoothing", (0.0, 0.99)),
-    ],
-)
-def test_what_can_be_is_taken_up_to_its_bounds(name: str, values: tuple[object, ...]) -> None:
-    for value in values:
-        assert getattr(TrainingSettings(**{name: value}), name) == value  # type: ignore[arg-type]
+def beyond(rule: Rule) -> list[object]:
+    """Return values next to what a rule allows, and such of other types."""
+    if rule.choices:
+        return ["some", rule.choices[0].swapcase()]
+    if bool in rule.types:
+        return ["yes"]
+    step = 1 if int in rule.types else 1e-9
+    edges = (rule.gt, rule.lt, None if rule.ge is None else rule.ge - step, None if rule.le is None else rule.le + step)
+    return [*(edge for edge in edges if edge is not None), math.nan, "1"]
 
 
-def test_the_settings_of_questions_are_taken_up_to_their_bounds() -> None:
-    for objective in OBJECTIVES:
-        for damping in (0.0, 1.0):
-            TrainingSettings(rows="questions", objective=objective, answer_damping=damping)
+def bounds(rule: Rule) -> list[object]:
+    """Return the outermost values that a rule allows."""
+    found: list[object] = [*rule.choices, rule.default]
+    step = 1 if int in rule.types else 1e-9
+    edges = (rule.ge, rule.le, None if rule.gt is None else rule.gt + step, None if rule.lt is None else rule.lt - step)
+    return [*found, *(int(edge) if int in rule.types else edge for edge in edges if edge is not None)]
+
+
+def made(cls: type[Any], name: str, value: object) -> Any:
+    names = {field.name for field in dataclasses.fields(cls)}
+    beside = {other: one for other, one in BESIDE.get(name, {}).items() if other in names}
+    return cls(**{**beside, name: value})
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_a_setting_is_taken_up_to_its_bounds_and_refused_beyond_with_its_path(setting: str) -> None:
+    cls, name, rule = SETTINGS[setting]
+    for value in bounds(rule):
+        assert getattr(made(cls, name, value), name) == value
+    for value in beyond(rule):
+        with mistake("setting-out-of-range", place=f"{'training' if cls is TrainingSettings else 'model'}.{name}"):
+            made(cls, name, value)
 
 
 @pytest.mark.parametrize(
@@ -86,9 +69,3 @@ def test_the_settings_of_questions_are_taken_up_to_their_bounds() -> None:
 def test_settings_that_contradict_each_other_are_refused_in_one_line(settings: dict[str, object], place: str) -> None:
     with mistake("setting-out-of-range", place=place):
         TrainingSettings(**settings)  # type: ignore[arg-type]
-
-
-def test_the_defaults_can_be_and_cannot_be_changed() -> None:
-    settings = TrainingSettings()
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        settings.epochs = 3  # type: ignore[misc]

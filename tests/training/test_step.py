@@ -13,8 +13,7 @@ from relatum import Hypergraph
 from relatum.models import MODELS
 from relatum.models.base import Parameters
 from relatum.models.training_protocols import Penalty
-from relatum.training.batches import ArityBatch, Batch, epoch_batches, step_rng
-from relatum.training.negatives import NegativeSampler
+from relatum.training.batches import ArityBatch, Batch, NegativeSampler, epoch_batches, step_rng
 from relatum.training.optimizer import Gradient
 from relatum.training.settings import NEGATIVE_SAMPLING, TrainingSettings
 from relatum.training.step import gradients

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from relatum.models import MODELS
-from relatum.training.step_view import StepView
+from relatum.training.step import StepView
 from support.made_models import made_case, made_graph
 
 GRAPH = made_graph(entities=20, facts=5)

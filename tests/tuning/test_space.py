@@ -21,14 +21,14 @@ def test_ranges_and_choices_are_read_and_what_is_written_is_read_again() -> None
         "model.window = 1, 2 ,4",
         "training.batch_size=16 .. 64",
         "training.learning_rate_schedule=linear,cosine",
-        "training.share_roles=true,false",
+        "training.refit=true,false",
     ]
     space = (
         Range("training.learning_rate", 0.05, 1.0, is_log=True),
         Choice("model.window", (1, 2, 4)),
         Range("training.batch_size", 16, 64),
         Choice("training.learning_rate_schedule", ("linear", "cosine")),
-        Choice("training.share_roles", (True, False)),
+        Choice("training.refit", (True, False)),
     )
     assert read_space(texts, BASE) == space
     assert read_space(map(str, space), BASE) == space

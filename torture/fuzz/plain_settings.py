@@ -25,7 +25,7 @@ _SPECS = (
 _SET = (
     *("training.epochs=20", "model.dim=40", "model.window=2", "seed=7", "recipe=paper", "model.name=hype", "data=example"),
     *("training.rows=questions", "training.ema_decay=0.8", "training.patience=5", 'model={name = "rae", dim = 8}'),
-    *("training.share_roles=true", "training.negative_sampling=per-fact", "model.window_dropout=0.5"),
+    *("training.refit=true", "training.negative_sampling=per-fact", "model.window_dropout=0.5"),
 )
 _SEARCH = (
     *("training.learning_rate=0.05..1.0 log", "model.window=1,2,4,5", "model.window_dropout=0.0..0.8", "model.dim=10..40"),

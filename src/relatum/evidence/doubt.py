@@ -40,7 +40,7 @@ from relatum.evidence.evidence import Evidence
 from relatum.evidence.soft_rule import SoftRule
 from relatum.fitting import log_odds, logistic, sigmoid
 from relatum.inference.scoring import CandidateScorer, score
-from relatum.kernels.evidence import count_shares
+from relatum.kernels.soft_rules import count_named
 from relatum.models.base import Model, Parameters
 
 _SIZES = 5  # that a rule has weights for: it finds 1 fact, 2 or 3, 4 to 7, 8 to 15, or more
@@ -245,7 +245,8 @@ class _Column:
         own, total = np.empty((2, len(self._rules) + 1, facts.shape[1]), np.int64)
         for row, rule in enumerate(self._rules):
             found, left_out = self._store.found(rule, facts), self._left_out(rule, facts, trained)
-            own[row], total[row] = count_shares(found, facts[self._position], answers, left_out)
+            counts = count_named(found, facts[self._position], answers, left_out)
+            own[row], total[row] = counts.own, counts.total
         own[-1] = self._frequency[facts[self._position]] - trained
         total[-1] = self._facts - trained
         return own, total

@@ -20,8 +20,7 @@ from relatum.data.known_answers import KnownAnswers
 from relatum.data.sorting import differs_from_previous, spread
 from relatum.data.vocabulary import Ids
 from relatum.evidence.soft_rule import ANY, JOINED, Atom, SoftRule, constant_entity
-from relatum.kernels.evidence import TIMES, count_right
-from relatum.kernels.soft_rules import MATCH, PATH, VALUE, PooledIndexes, RuleProgram
+from relatum.kernels.soft_rules import MATCH, PATH, TIMES, VALUE, PooledIndexes, RuleProgram, count_named
 
 
 class IndexPool:
@@ -334,8 +333,8 @@ def judged(store: FactStore, rule: SoftRule, facts: Ids) -> SoftRule:
     """Return a rule with how often it is right about some facts."""
     known = store.answers(rule.relation, rule.position, facts)
     found = store.found(rule, facts, itself=False)
-    right, named = count_right(found, facts[rule.position], known, store.own(rule, facts))
-    return replace(rule, rights=tuple(right.tolist()), nameds=tuple(named.tolist()))
+    counts = count_named(found, facts[rule.position], known, store.own(rule, facts))
+    return replace(rule, rights=tuple(counts.right.tolist()), nameds=tuple(counts.named.tolist()))
 
 
 def good(store: FactStore, rules: Iterable[SoftRule], facts: Ids, least: float = _LEAST) -> list[SoftRule]:

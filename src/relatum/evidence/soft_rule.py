@@ -13,7 +13,7 @@ from relatum.arrays import Float32
 from relatum.data.schema import Schema
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError
-from relatum.kernels.evidence import TIMES
+from relatum.kernels.soft_rules import TIMES
 
 ANY, JOINED = -1, -2  # terms of an atom: whatever entity, and the one that both atoms of a body have
 _DRAWN = 5.0  # named candidates that the confidence as a whole counts for, beside those of one number of facts

@@ -22,8 +22,9 @@ import numpy.typing as npt
 from relatum.arrays import Float32, Int32, Int64
 from relatum.kernels import parallel, windowed_sigmoid
 from relatum.kernels.filters import Bonus, Excluded, no_bonus
-from relatum.kernels.jit import TILE, exact, exponentials
+from relatum.kernels.jit import TILE, exact
 from relatum.kernels.windowed_sigmoid import Plan
+from relatum.kernels.windowed_sigmoid_loops import pack_tile
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -78,7 +79,7 @@ def compact(candidates: Float32) -> CompactSide | None:
     steps = -(-(highest - lowest) // _CODES)
     tiles = np.empty((-(-size // TILE), windows, TILE), np.uint8)
     ranges = parallel.shares(len(tiles), _TILES)
-    limits = plan.order, plan.centre, lowest, (1 / steps).astype(np.float32)
+    limits = plan.arrays, lowest, (1 / steps).astype(np.float32)
     parallel.run(lambda n: _pack(candidates, *limits, *ranges[n], tiles), len(ranges))
     return CompactSide(plan, tiles, lowest, steps, size)
 
@@ -150,22 +151,16 @@ def _worst_of_best(totals, best):  # type: ignore[no-untyped-def]
 
 
 @exact
-def _pack(candidates, order, centre, lowest, rates, first, last, tiles):  # type: ignore[no-untyped-def]
-    """Fill tiles first..last; lanes beyond the last candidate hold x = 0."""
-    x, bits = np.empty(TILE, np.float32), np.empty(TILE, np.int32)
-    raw = x.view(np.int32)
+def _pack(candidates, plan, lowest, rates, first, last, tiles):  # type: ignore[no-untyped-def]
+    """Fill tiles first..last."""
+    tile = np.empty((len(lowest), TILE), np.float32)
+    raw = tile.view(np.int32)
     for t in range(first, last):
-        columns = candidates[t * TILE : (t + 1) * TILE].T
-        for j in range(len(order)):
-            column, middle, out = columns[order[j]], centre[j], tiles[t, j]
-            for e in range(len(column)):
-                x[e] = -(column[e] - middle)
-            for e in range(len(column), TILE):
-                x[e] = _ZERO
-            exponentials(x, bits)
-            low, rate = lowest[j], rates[j]
+        pack_tile(candidates, t * TILE, plan, tile)
+        for j in range(len(lowest)):
+            out, low, rate = tiles[t, j], lowest[j], rates[j]
             for e in range(TILE):
-                out[e] = np.uint8(np.int32(np.float32(raw[e] - low) * rate + _HALF))
+                out[e] = np.uint8(np.int32(np.float32(raw[j, e] - low) * rate + _HALF))
 
 
 @exact

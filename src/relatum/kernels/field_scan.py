@@ -63,17 +63,8 @@ class FieldScan:
 
         def part(number: int) -> None:
             room, count = self._rooms[number], counts[number]
-            keys = relations.keys, entities.keys
-            scan_lines(
-                text,
-                *bounds[number : number + 2],
-                holds,
-                *keys,
-                room.arities,
-                room.relation_fields,
-                room.entity_fields,
-                count,
-            )
+            fields = room.arities, room.relation_fields, room.entity_fields
+            _scan_lines(text, *bounds[number : number + 2], holds, relations.keys, entities.keys, fields, count)
             count[2] = look_up(text, room.relation_fields[: count[0]], *relations.arrays, room.relations)
             count[3] = look_up(text, room.entity_fields[: count[1]], *entities.arrays, room.entities)
 
@@ -117,19 +108,9 @@ def _line_cuts(text: npt.NDArray[np.uint8], size: int) -> Int64:
 
 
 @exact
-def scan_lines(  # type: ignore[no-untyped-def]
-    text,
-    start,
-    stop,
-    holds,
-    relation_keys,
-    entity_keys,
-    arities,
-    relation_fields,
-    entity_fields,
-    counts,
-):
+def _scan_lines(text, start, stop, holds, relation_keys, entity_keys, room, counts):  # type: ignore[no-untyped-def]
     """Scan whole lines from start to before stop; counts[4] is 0 if one is odd, else 1."""
+    arities, relation_fields, entity_fields = room
     lines = fields = 0
     at, column, first = start, 0, 0
     counts[4] = 0

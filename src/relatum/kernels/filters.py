@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from relatum.arrays import Float32, Int32, Int64
+from relatum.arrays import Bool, Float32, Int32, Int64
 
 
 class Excluded(Protocol):
@@ -39,6 +39,11 @@ class _Lists(NamedTuple):
     counts: Int64
 
 
+def lists_of(excluded: Excluded) -> tuple[Int32, Int64, Int64]:
+    """Return the arrays of lists, as loops take them."""
+    return excluded.pool, excluded.starts, excluded.counts
+
+
 def nothing_excluded(queries: int) -> Excluded:
     """Return empty lists for so many queries."""
     none = np.zeros(queries, np.int64)
@@ -62,6 +67,6 @@ def no_bonus(queries: int) -> Bonus:
     return Bonus(np.empty(0, np.int32), none, none, np.empty(0, np.float32))
 
 
-def bonus_part(bonus: Bonus, part: slice) -> Bonus:
+def bonus_part(bonus: Bonus, part: slice | Bool) -> Bonus:
     """Return the lists of some of the queries."""
     return bonus._replace(starts=bonus.starts[part], counts=bonus.counts[part])

@@ -1,20 +1,33 @@
-"""How kernels are compiled, and the exponential that they share."""
+"""How kernels are compiled, where they are kept from one start to the next, and what they share.
+
+Numba keeps them as pickles: whoever can write these files runs code as whoever reads them. So they are kept only in a folder
+that belongs to the user and that nobody else can write; without one, kernels are compiled at each start. A file that cannot
+be read is made anew.
+"""
 
 from __future__ import annotations
 
+import os
+import stat
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
 from numba.core import event
+from numba.core.caching import FunctionCache
 
-from relatum.kernels.kernel_cache import keep_compiled, require_room, why_not_kept
+from relatum.files import cache_directory
+from relatum.memory import require_addresses
 from relatum.progress import announce
 from relatum.time_limit import leave_out
 
 TILE = 128  # how many candidates are computed side by side
+_ROOM = 64 << 20  # bytes that loading or compiling a kernel may take: with less, LLVM would end the process
 
 _REORDERED = {"contract", "reassoc", "nsz", "arcp"}
 
@@ -48,8 +61,60 @@ def _compile(function: Callable[..., Any], fastmath: bool | set[str], *, inline:
     compiled: Callable[..., Any] = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath, forceinline=inline)(
         function
     )
-    keep_compiled(compiled, function)
+    _keep_compiled(compiled, function)
     return compiled
+
+
+def _keep_compiled(compiled: Any, function: Callable[..., Any]) -> None:
+    """Have the code that is compiled of a function kept, if there is a folder for it."""
+    folder, fault = _folder()
+    if fault is not None:
+        return
+    previous = numba.config.CACHE_DIR  # type: ignore[attr-defined]
+    numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
+    try:
+        compiled._cache = _KernelCache(function)  # type: ignore[no-untyped-call]  # what `njit(cache=True)` does, with a cache that mends itself
+    finally:
+        numba.config.CACHE_DIR = previous  # type: ignore[attr-defined]
+
+
+class _KernelCache(FunctionCache):
+    """A cache whose faults cost time and nothing else."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return what is kept for a signature, or None; what is damaged is forgotten."""
+        require_addresses(_ROOM)
+        try:
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        except MemoryError:
+            raise  # which says nothing of what is kept
+        except Exception:  # whatever unpickling damaged bytes may raise
+            announce("compiled kernels were damaged, and are made anew")
+            with suppress(OSError):
+                self.flush()  # type: ignore[no-untyped-call]
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled, if there is room."""
+        with suppress(OSError):
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+
+
+@cache
+def _folder() -> tuple[Path, str | None]:
+    """Return the folder of compiled kernels, and what is wrong with it, if anything is."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    folder = Path(chosen) if chosen else cache_directory() / "numba"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = folder.stat()
+    except OSError as error:
+        return folder, f"{folder}: {error.strerror}"
+    if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
+        return folder, f"{folder} belongs to another user"
+    if os.name == "posix" and status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return folder, f"others can write to {folder}; chmod go-w it"
+    return folder, None if os.access(folder, os.W_OK | os.X_OK) else f"{folder} cannot be written"
 
 
 class _Compilation(event.Listener):
@@ -66,8 +131,8 @@ class _Compilation(event.Listener):
         if self._depth == 0:
             self._began = time.monotonic()
         self._depth += 1
-        require_room()  # after this is counted: the end is told even of what is refused here
-        fault = why_not_kept()
+        require_addresses(_ROOM)  # after this is counted: the end is told even of what is refused here
+        _, fault = _folder()
         announce(
             "compiling kernels, once per machine ..." if fault is None else f"compiling kernels, at each start: {fault}"
         )
@@ -105,3 +170,13 @@ def exponentials(values, bits):  # type: ignore[no-untyped-def]
         values[i] = p * r + _F(1)
     for i in range(len(values)):
         values[i] *= power[i]
+
+
+@strict_inline
+def lanes_of(values, start, width, lanes):  # type: ignore[no-untyped-def]
+    """Fill lanes[n, TILE] with values[n, start : start + width], and with 0 behind these."""
+    for q in range(len(values)):
+        for e in range(width):
+            lanes[q, e] = values[q, start + e]
+        for e in range(width, TILE):
+            lanes[q, e] = 0

@@ -1,8 +1,9 @@
-"""ReAlE's loss of questions at one position of one relation against shared candidates, with its gradient, in one call.
+"""The softmax loss of questions with several answers: from their scores, or with all that ReAlE's are made of, in one call.
 
-A question is a fact with one position left open; all its known answers are its targets. The call gathers the rows that it
-needs, sums over windows, scores, takes softmax and gradient, and holds no lock: batches of several threads do not wait for
-each other. Questions are taken a few at a time, so that no matrix of all scores is kept.
+A question is a fact with one position left open; all its known answers are its targets. ReAlE's call is about questions
+at one position of one relation, and gives the gradients of its parameters. It gathers the rows that it needs, sums over
+windows, scores, takes softmax and gradient, and holds no lock: batches of several threads do not wait for each other.
+Questions are taken a few at a time, so that no matrix of all scores is kept.
 
 The forward sums are those of `windowed_sigmoid_loops`. Of the gradient only pairs of question and candidate are computed
 that count: after a while of training most candidates have next to no share of the softmax.
@@ -15,12 +16,13 @@ from typing import NamedTuple
 import numpy as np
 
 from relatum.arrays import Float32, Int32, Int64
-from relatum.kernels.answer_loss import Objective, slopes_of
+from relatum.kernels.fact_loss import plan_windows, query_sides
 from relatum.kernels.jit import TILE, exponentials, fastmath_inline, reordered
-from relatum.kernels.loss_shared import plan_windows, query_sides
 from relatum.kernels.rows import gather, runs_of
 from relatum.kernels.windowed_sigmoid_loops import score_tile
 from relatum.kernels.windows import spread_row, sum_row
+
+Objective = tuple[bool, float, float]  # see `relatum.models.training_protocols.Objective`
 
 _F = np.float32
 _ZERO, _ONE = _F(0), _F(1)
@@ -75,35 +77,22 @@ def question_gradients(
         return Gradients(0.0, 0.0, np.empty(0, np.int64), *(np.zeros(shape, np.float32) for shape in shapes))
     joint, damping, smoothing = objective
     drawn, everything = (np.empty(0, np.int64), True) if pool is None else (pool, False)
-    numbers = (_F(factor), bool(joint), _F(damping), _F(smoothing), mapped)
-    return Gradients(*_gradients(*tables, *relation, position, *questions, chosen, drawn, everything, windows, *numbers))
+    numbers = _F(factor), bool(joint), _F(damping), _F(smoothing)
+    found = _gradients(tables, relation, position, questions, chosen, drawn, everything, windows, numbers, mapped)
+    return Gradients(*found)
 
 
 @reordered
-def _gradients(  # type: ignore[no-untyped-def]
-    entities,
-    relations,
-    bias,
-    relation,
-    first_row,
-    position,
-    given,
-    answers,
-    starts,
-    chosen,
-    pool,
-    everything,
-    windows,
-    factor,
-    joint,
-    damping,
-    smoothing,
-    mapped,
-):
+def _gradients(tables, rows_of_relation, position, questions, chosen, pool, everything, windows, objective, mapped):  # type: ignore[no-untyped-def]
+    entities, relations, bias = tables
+    relation, first_row = rows_of_relation
+    given, answers, starts = questions
+    factor, joint, damping, smoothing = objective
     window, kept = entities.shape[1] // bias.shape[1], len(windows)
     count, arity = len(chosen), given.shape[1] + 1
     candidates = np.arange(len(entities)) if everything else _with_answers(pool, answers, starts, chosen)
-    rows = _with_given(candidates, given, chosen)
+    own = given[chosen].astype(np.int64)
+    rows = _distinct(np.concatenate((candidates, own.ravel())))
     among = np.searchsorted(rows, candidates)
     values = _taken(entities, rows, windows, window, mapped)
     weights = _taken(relations, np.arange(first_row, first_row + arity), windows, window, False)
@@ -111,7 +100,7 @@ def _gradients(  # type: ignore[no-untyped-def]
     sums, sides = np.zeros((len(candidates), width), np.float32), np.zeros((count, width), np.float32)
     for c in range(len(candidates)):
         sum_row(values[among[c]], weights[position], sums[c, :kept])
-    known = _indices(rows, given, chosen)
+    known = np.searchsorted(rows, own.ravel()).reshape(own.shape)
     queries = _queries(values, weights, bias[relation], windows, known, position)
     order, centre, half, paired, single = plan_windows(sums[:, :kept])
     sides[:, :kept] = query_sides(queries, order, centre, half, paired + single)
@@ -216,18 +205,6 @@ def _with_answers(pool, answers, starts, chosen):  # type: ignore[no-untyped-def
 
 
 @fastmath_inline
-def _with_given(candidates, given, chosen):  # type: ignore[no-untyped-def]
-    """Return the candidates and the given entities of the chosen questions, ascending and distinct."""
-    size, arity = len(candidates), given.shape[1]
-    found = np.empty(size + len(chosen) * arity, np.int64)
-    found[:size] = candidates
-    for q in range(len(chosen)):
-        for i in range(arity):
-            found[size + q * arity + i] = given[chosen[q], i]
-    return _distinct(found)
-
-
-@fastmath_inline
 def _distinct(ids):  # type: ignore[no-untyped-def]
     """Return ids, ascending, each once; the array that is given is sorted."""
     ids.sort()
@@ -237,16 +214,6 @@ def _distinct(ids):  # type: ignore[no-untyped-def]
             ids[size] = ids[i]
             size += 1
     return ids[:size]
-
-
-@fastmath_inline
-def _indices(rows, given, chosen):  # type: ignore[no-untyped-def]
-    """Return the indices of the given entities among the rows, [chosen, arity - 1]."""
-    indices = np.empty((len(chosen), given.shape[1]), np.int64)
-    for q in range(len(chosen)):
-        for i in range(given.shape[1]):
-            indices[q, i] = np.searchsorted(rows, given[chosen[q], i])
-    return indices
 
 
 @fastmath_inline
@@ -349,3 +316,101 @@ def _backward(sums, side, paired, exponents, slopes, chosen, factor, of_sums, of
             x = g * (s * (_ONE - s))
             of_sums[c, j] += x
             of_side[j] += x
+
+
+def answer_slopes(
+    scores: Float32, candidates: Int64, questions: tuple[Int32, Int64], chosen: Int64, objective: Objective
+) -> tuple[float, float]:
+    """Turn scores [questions, candidates] into the slopes of the mean loss per answer, in place; return loss and weight.
+
+    Args:
+        scores: of the chosen questions.
+        candidates: ascending and distinct; all answers are among them.
+        questions: the answers of all questions, one after the other, and where those of each start.
+        chosen: whose scores they are.
+        objective: what is asked of the scores.
+    """
+    if not len(chosen):
+        return 0.0, 0.0
+    joint, damping, smoothing = objective
+    found: tuple[float, float] = _answer_slopes(
+        scores, candidates, *questions, chosen, bool(joint), _F(damping), _F(smoothing)
+    )
+    return found
+
+
+@reordered
+def _answer_slopes(scores, candidates, answers, starts, chosen, joint, damping, smoothing):  # type: ignore[no-untyped-def]
+    loss = 0.0
+    weight = 0.0
+    bits = np.empty(len(candidates), np.int32)
+    for q in range(len(chosen)):
+        true = answers[starts[chosen[q]] : starts[chosen[q] + 1]]
+        share = _F(len(true) ** -damping)
+        loss += float(share * slopes_of(scores[q], candidates, true, _ONE, joint, smoothing, bits))
+        weight += float(share * len(true))
+        for c in range(len(candidates)):
+            scores[q, c] *= share
+    scale = _F(1 / weight)
+    for q in range(len(chosen)):
+        for c in range(len(candidates)):
+            scores[q, c] *= scale
+    return loss / weight, weight
+
+
+@fastmath_inline
+def slopes_of(scores, candidates, true, factor, joint, smoothing, bits):  # type: ignore[no-untyped-def]
+    """Turn sums of sigmoids into the slopes of the loss with respect to scores, and return the loss.
+
+    With E the smoothing, n candidates and S the mean of their scores, an answer of score s costs log Z - (1 - E) s - E S. Z
+    is the sum of exp over all candidates, or, where answers are not joint, over this answer and those that are none.
+    """
+    size, number = len(scores), len(true)
+    indices, own = np.empty(number, np.int64), np.empty(number, np.float32)
+    for i in range(number):
+        indices[i] = np.searchsorted(candidates, true[i])
+        own[i] = scores[indices[i]]
+        if not joint:
+            scores[indices[i]] = -np.inf
+    largest = -_F(np.inf)
+    for c in range(size):
+        largest = max(largest, scores[c])
+    if not joint and size == number:  # nothing to compare with
+        for c in range(size):
+            scores[c] = _ZERO
+        return 0.0
+    level = 0.0  # the sum of the scores that are compared with, above the largest
+    if smoothing > 0:
+        for c in range(size):
+            level += float(scores[c] - largest) if scores[c] > -np.inf else 0.0
+    for c in range(size):
+        scores[c] = max((scores[c] - largest) * factor, _SMALLEST)
+    exponentials(scores, bits)
+    if not joint:
+        for i in range(number):
+            scores[indices[i]] = _ZERO
+    total = _ZERO
+    for c in range(size):
+        total += scores[c]
+    compared = size if joint else size - number + 1
+    even = smoothing / _F(compared)
+    loss = 0.0
+    wrong = _ZERO
+    for i in range(number):
+        height = (own[i] - largest) * factor
+        if joint:
+            loss += np.log(total) - height + smoothing * height - even * level * factor
+        else:
+            gap = np.log(total) - height  # of all that is no answer above this answer
+            loss += max(gap, _ZERO) + np.log1p(np.exp(-abs(gap))) + smoothing * height - even * (level * factor + height)
+            own[i] = -_ONE / (_ONE + np.exp(-gap))
+            wrong -= own[i]
+    share = (_F(number) if joint else wrong) / total
+    for c in range(size):
+        scores[c] = scores[c] * share - even * _F(number)
+    for i in range(number):
+        if joint:
+            scores[indices[i]] -= _ONE - smoothing
+        else:
+            scores[indices[i]] = own[i] + smoothing - even
+    return loss

@@ -8,7 +8,7 @@ import numpy as np
 
 from relatum.arrays import Float32, Int32, Int64
 from relatum.kernels import parallel
-from relatum.kernels.filters import Bonus, Excluded
+from relatum.kernels.filters import Bonus, Excluded, lists_of
 from relatum.kernels.jit import exact, strict_inline
 
 _ZERO = np.float32(0)
@@ -68,8 +68,6 @@ def top_rows(scores, pool, starts, counts, first, last, best, ids):  # type: ign
     """Fill best[first..last, k] and ids[first..last, k] from rows of scores[Q, C]; return how many are not finite."""
     not_finite = 0
     k = best.shape[1]
-    if k == 0:  # there is no last one to beat
-        return not_finite
     for q in range(first, last):
         row = scores[q]
         index, end = starts[q], starts[q] + counts[q]
@@ -105,7 +103,7 @@ def count_better(scores: Float32, targets: Int64, excluded: Excluded) -> tuple[I
     The target itself and the candidates excluded from the row are not counted.
     """
     better, equal = np.zeros((2, len(scores)), np.int64)
-    lists = (excluded.pool, excluded.starts, excluded.counts)
+    lists = lists_of(excluded)
     _over_rows(scores, lambda first, last: count_rows(scores, targets, *lists, first, last, better, equal))
     return better, equal
 
@@ -116,7 +114,7 @@ def top(scores: Float32, k: int, excluded: Excluded) -> tuple[Int64, Float32]:
     best = np.full((len(scores), k), -np.inf, np.float32)
     ids = np.full((len(scores), k), -1, np.int64)
     loop = top_rows if k <= FEW else _sort_rows
-    lists = (excluded.pool, excluded.starts, excluded.counts)
+    lists = lists_of(excluded)
     _over_rows(scores, lambda first, last: loop(scores, *lists, first, last, best, ids))
     return ids, best
 

@@ -12,6 +12,7 @@ from relatum.kernels import parallel
 from relatum.kernels.jit import exact, strict_inline
 
 _ROWS = 512  # in a part at least
+_EPSILON = np.float32(1e-10)  # what keeps the first step finite
 
 
 def adagrad(
@@ -21,7 +22,6 @@ def adagrad(
     gradient: Float32,
     learning_rate: float,
     weight_decay: float = 0.0,
-    epsilon: float = 1e-10,
     columns: Int64 | None = None,
     among: tuple[int, int] | None = None,
 ) -> None:
@@ -34,13 +34,12 @@ def adagrad(
         gradient: [m, d], of those rows; [m, c] if columns are given.
         learning_rate: the learning rate.
         weight_decay: added to the gradient, times the parameter.
-        epsilon: what keeps the first step finite.
         columns: int64[c], distinct; the other columns are not touched. None takes all.
         among: only rows from the first of these to before the second are touched, by the calling thread; `rows` ascend.
             None takes all, shared out among threads.
     """
     with np.errstate(over="ignore"):  # a rate beyond float32 is infinite: the model diverges, and that is told
-        numbers = (np.float32(learning_rate), np.float32(weight_decay), np.float32(epsilon))
+        numbers = (np.float32(learning_rate), np.float32(weight_decay))
 
     def step(first: int, last: int) -> None:
         if columns is None:
@@ -56,18 +55,18 @@ def adagrad(
 
 
 @exact
-def _step(table, history, rows, gradient, learning_rate, weight_decay, epsilon, first, last):  # type: ignore[no-untyped-def]
+def _step(table, history, rows, gradient, learning_rate, weight_decay, first, last):  # type: ignore[no-untyped-def]
     """Take one Adagrad step on table[rows[i]] for i in first..last, in place."""
     for i in range(first, last):
         values, sums, slopes = table[rows[i]], history[rows[i]], gradient[i]
         for k in range(len(values)):
             slope = slopes[k] + weight_decay * values[k]
             sums[k] += slope * slope
-            values[k] -= learning_rate * slope / (np.sqrt(sums[k]) + epsilon)
+            values[k] -= learning_rate * slope / (np.sqrt(sums[k]) + _EPSILON)
 
 
 @exact
-def _step_block(table, history, rows, columns, gradient, learning_rate, weight_decay, epsilon, first, last):  # type: ignore[no-untyped-def]
+def _step_block(table, history, rows, columns, gradient, learning_rate, weight_decay, first, last):  # type: ignore[no-untyped-def]
     """Take one Adagrad step on table[rows[i], columns] for i in first..last, in place."""
     old, squares = np.empty(len(columns), np.float32), np.empty(len(columns), np.float32)
     runs = runs_of(columns)
@@ -78,7 +77,7 @@ def _step_block(table, history, rows, columns, gradient, learning_rate, weight_d
         for k in range(len(columns)):
             slope = slopes[k] + weight_decay * old[k]
             squares[k] += slope * slope
-            old[k] -= learning_rate * slope / (np.sqrt(squares[k]) + epsilon)
+            old[k] -= learning_rate * slope / (np.sqrt(squares[k]) + _EPSILON)
         _scatter(old, columns, runs, values)
         _scatter(squares, columns, runs, sums)
 

@@ -1,4 +1,4 @@
-"""What soft rules name for questions, in one compiled loop over questions, rules and facts.
+"""What soft rules name for questions, in one compiled loop over questions, rules and facts; and how often they are right.
 
 The rules of one position of a relation are a `RuleProgram`: arrays that say in which index each rule looks, and with which
 of the given entities. Rule by rule `relatum.evidence.facts.FactStore.found` finds the same, for many questions at once.
@@ -6,6 +6,7 @@ of the given entities. Rule by rule `relatum.evidence.facts.FactStore.found` fin
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -13,11 +14,12 @@ import numpy.typing as npt
 
 from relatum.arrays import Float32, Int32, Int64
 from relatum.kernels import parallel
-from relatum.kernels.evidence import TIMES
+from relatum.kernels.filters import Excluded, lists_of
 from relatum.kernels.jit import exact, strict_inline
 
 Named = tuple[Int64, Int32, Float32, Float32, Float32, Float32]
 
+TIMES = 4  # as many facts or more, that name a candidate, count alike
 MATCH, PATH, VALUE = 0, 1, 2  # a fact names the answer; two that are joined do; the answer is a value if there is a fact
 _JOINED = -2  # the term of a key that is the joined entity; a constant entity e is the term -3 - e
 _CAPACITY = 4096  # pairs of a question and a candidate that there is room for at first
@@ -114,7 +116,7 @@ def fire(
     """
     columns = np.ascontiguousarray(questions.T)
     ranges = parallel.cuts(len(columns), _QUESTIONS)
-    parts: list[Named | None] = [None] * len(ranges)
+    parts: list[list[Named]] = [[] for _ in ranges]
 
     def work(number: int) -> None:
         try:
@@ -125,7 +127,7 @@ def fire(
         scratches.append(scratch)
 
     parallel.run(work, len(ranges))
-    whole = [one for one in parts if one is not None]
+    whole = [*itertools.chain(*parts)]
     if len(whole) == 1:
         return whole[0]
     none = np.empty(0, np.float32)
@@ -143,25 +145,18 @@ def _part(
     candidates: int,
     most: int,
     scratch: RuleScratch,
-) -> Named:
-    """Return what rules name for questions first..last."""
+) -> list[Named]:
+    """Return what rules name for questions first..last, piece by piece."""
     capacity, found = _CAPACITY, list[Named]()
     while first < last:
-        rows, ids, strengths = (
-            np.empty(capacity, np.int64),
-            np.empty(capacity, np.int32),
-            np.empty((4, capacity), np.float32),
-        )
-        reached, count = _fire(
-            *program, *indexes, columns, first, last, candidates, most, *scratch.arrays, rows, ids, strengths
-        )
+        rows, ids = np.empty(capacity, np.int64), np.empty(capacity, np.int32)
+        strengths = np.empty((4, capacity), np.float32)
+        said = scratch.arrays
+        reached, count = _fire(program, indexes, columns, first, last, candidates, most, said, rows, ids, strengths)
         found.append((rows[:count], ids[:count], *strengths[:, :count]))
         capacity = capacity * 2 if reached == first else capacity  # there was no room for what one question has
         first = reached
-    if len(found) == 1:
-        return found[0]
-    whole = [np.concatenate(each) for each in zip(*found, strict=True)]
-    return whole[0], whole[1], whole[2], whole[3], whole[4], whole[5]
+    return found
 
 
 @strict_inline
@@ -173,8 +168,9 @@ def _entity(term, question, joined):  # type: ignore[no-untyped-def]
 
 
 @strict_inline
-def _find(levels, widths, bounds, keys, offset_starts, offsets, answer_starts, index, terms, first, question, joined, size):  # type: ignore[no-untyped-def]
+def _find(indexes, index, terms, first, question, joined, size):  # type: ignore[no-untyped-def]
     """Return where the answers to a key begin in the pool, and how many they are."""
+    levels, widths, bounds, keys, offset_starts, offsets, answer_starts, _ = indexes
     group = np.int64(0)
     at = first
     for level in range(levels[index], levels[index + 1]):
@@ -199,8 +195,9 @@ def _find(levels, widths, bounds, keys, offset_starts, offsets, answer_starts, i
 
 
 @strict_inline
-def _take(pool, start, count, confidence, by_times, most, times, best, doubt, counted, value, touched, seen):  # type: ignore[no-untyped-def]
+def _take(pool, start, count, confidence, by_times, most, said, seen):  # type: ignore[no-untyped-def]
     """Note what one rule finds, ascending; return how many candidates were found by any rule yet."""
+    times, best, doubt, counted, value, touched, _ = said
     index, end = start, start + count
     while index < end:
         candidate = pool[index]
@@ -223,27 +220,21 @@ def _take(pool, start, count, confidence, by_times, most, times, best, doubt, co
 
 
 @exact
-def _fire(  # type: ignore[no-untyped-def]
-    templates, confidences, by_times, answers_of, first_index, first_terms, second_index, second_terms, terms,
-    levels, widths, bounds, keys, offset_starts, offsets, answer_starts, pool,
-    questions, begin, end, size, most, times, best, doubt, counted, value, touched, found, rows, ids, strengths,
-):  # fmt: skip
+def _fire(program, indexes, questions, begin, end, size, most, said, rows, ids, strengths):  # type: ignore[no-untyped-def]
     """Fill what rules name for questions begin..end, as far as there is room; return the next question, and the count."""
+    templates, confidences, by_times, answers_of = program[:4]
+    first_index, first_terms, second_index, second_terms, terms = program[4:]
+    times, best, doubt, counted, value, touched, found = said
+    pool = indexes[7]
     count = 0
     for q in range(begin, end):
         question, seen = questions[q], 0
         for r in range(len(templates)):
-            start, many = _find(
-                levels, widths, bounds, keys, offset_starts, offsets, answer_starts,
-                first_index[r], terms, first_terms[r], question, 0, size,
-            )  # fmt: skip
+            start, many = _find(indexes, first_index[r], terms, first_terms[r], question, 0, size)
             if many == 0:
                 continue
             if templates[r] == MATCH:
-                seen = _take(
-                    pool, start, many, confidences[r], by_times[r], most,
-                    times, best, doubt, counted, value, touched, seen,
-                )  # fmt: skip
+                seen = _take(pool, start, many, confidences[r], by_times[r], most, said, seen)
             elif templates[r] == VALUE:
                 named = _entity(answers_of[r], question, 0)
                 if 0 <= named < size and value[named] == 0:
@@ -254,20 +245,14 @@ def _fire(  # type: ignore[no-untyped-def]
             elif many <= len(found):
                 total = 0
                 for index in range(start, start + many):
-                    there, more = _find(
-                        levels, widths, bounds, keys, offset_starts, offsets, answer_starts,
-                        second_index[r], terms, second_terms[r], question, pool[index], size,
-                    )  # fmt: skip
+                    there, more = _find(indexes, second_index[r], terms, second_terms[r], question, pool[index], size)
                     if total + more <= len(found):
                         for other in range(more):
                             found[total + other] = pool[there + other]
                     total += more
                 if 0 < total <= len(found):
                     found[:total].sort()
-                    seen = _take(
-                        found, 0, total, confidences[r], by_times[r], most,
-                        times, best, doubt, counted, value, touched, seen,
-                    )  # fmt: skip
+                    seen = _take(found, 0, total, confidences[r], by_times[r], most, said, seen)
         room = count + seen <= len(rows)
         touched[:seen].sort()
         for index in range(seen):
@@ -284,3 +269,66 @@ def _fire(  # type: ignore[no-untyped-def]
         if not room:
             return q, count
     return end, count
+
+
+class Counts(NamedTuple):
+    """How often a rule is right about some questions.
+
+    Number n of `right` and `named` is about candidates that n + 1 facts name, the last about those that more do.
+
+    Attributes:
+        right: int64[TIMES], how often the answer of a question is named.
+        named: int64[TIMES], how many candidates are named that are no other known answers.
+        own: int64[n], how many facts name the answer of each question.
+        total: int64[n], how many name it, or anything that is not known.
+    """
+
+    right: Int64
+    named: Int64
+    own: Int64
+    total: Int64
+
+
+def count_named(found: Excluded, answers: Int32, known: Excluded, left_out: Int32) -> Counts:
+    """Return how often a rule is right; other known answers are no rivals of a question's answer and are not counted.
+
+    The fact that a question was made of may be among those that a rule reads: what it names itself is counted one time less.
+
+    Args:
+        found: the candidates that the rule finds for each question, ascending, as often as facts name them.
+        answers: the answer of each question.
+        known: all known answers to each question, ascending.
+        left_out: what the fact of each question names itself; -1 for nothing.
+    """
+    counts = Counts(*np.zeros((2, TIMES), np.int64), *np.zeros((2, len(answers)), np.int64))
+    _count_named(*lists_of(found), *lists_of(known), answers, left_out, *counts)
+    return counts
+
+
+@exact
+def _count_named(  # type: ignore[no-untyped-def]
+    pool, starts, counts, known, known_starts, known_counts, answers, left_out, right, named, own, total
+):
+    for q in range(len(answers)):
+        index, end = starts[q], starts[q] + counts[q]
+        other, last = known_starts[q], known_starts[q] + known_counts[q]
+        while index < end:
+            candidate = pool[index]
+            times = 0
+            while index < end and pool[index] == candidate:
+                times += 1
+                index += 1
+            if candidate == left_out[q]:
+                times -= 1
+            if times == 0:
+                continue
+            if candidate == answers[q]:
+                right[min(times, TIMES) - 1] += 1
+                own[q] += times
+            else:
+                while other < last and known[other] < candidate:
+                    other += 1
+                if other < last and known[other] == candidate:
+                    continue
+            named[min(times, TIMES) - 1] += 1
+            total[q] += times

@@ -23,7 +23,7 @@ import numpy as np
 
 from relatum.arrays import Float32, Int64
 from relatum.kernels import parallel, ranking, windowed_sigmoid_loops
-from relatum.kernels.filters import Bonus, Excluded, bonus_part, excluded_part, no_bonus
+from relatum.kernels.filters import Bonus, Excluded, bonus_part, excluded_part, lists_of, no_bonus
 from relatum.kernels.jit import TILE
 
 CLAMP = 20.0
@@ -48,13 +48,15 @@ class Plan:
         """What both sides are multiplied with."""
         return np.float32(2 if self.tanh else 1)
 
-    def arguments(self, candidates: Float32) -> tuple[Any, ...]:
-        """Return what every loop takes first."""
-        return candidates, self.steep, self.order, self.centre, self.paired, self.single
-
+    @property
     def offset(self) -> np.float32:
-        """Return what is added to a sum of sigmoids less one half."""
+        """What is added to a sum of sigmoids less one half."""
         return np.float32(0 if self.tanh else len(self.order) / 2)
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """What loops take."""
+        return self.steep, self.order, self.centre, self.paired, self.single, self.offset
 
     def query_side(self, queries: Float32) -> Float32:
         """Return exp(-a) of the clamped, centred queries, [Q, W] in the plan's order; the last windows hold a itself."""
@@ -105,19 +107,17 @@ def plan_between(low: Float32, high: Float32, *, tanh: bool = False) -> Plan:
 def forward(plan: Plan, queries: Float32, candidates: Float32) -> Float32:
     """Return the sums, [Q, C], for queries [Q, W]."""
     scores = np.empty((len(queries), len(candidates)), np.float32)
-    start = (*plan.arguments(candidates), plan.offset(), plan.query_side(queries))
-    _over_tiles(candidates, lambda _, first, last: windowed_sigmoid_loops.forward(*start, first, last, scores))
+    start = candidates, plan.arrays, plan.query_side(queries)
+    _over_tiles(candidates, lambda _, *tiles: windowed_sigmoid_loops.forward(*start, *tiles, scores))
     return _finished(plan, scores)
 
 
 def backward(plan: Plan, queries: Float32, candidates: Float32, upstream: Float32) -> tuple[Float32, Float32]:
     """Return the gradients with respect to queries [Q, W] and candidates [C, W], given that of the sums, [Q, C]."""
-    start = (*plan.arguments(candidates), np.ascontiguousarray(plan.query_side(queries).T), upstream)
+    start = candidates, plan.arrays, np.ascontiguousarray(plan.query_side(queries).T), upstream
     parts = np.zeros((parallel.PARTS, *queries.shape[::-1]), np.float32)
     of_queries, of_candidates = np.empty_like(queries), np.empty_like(candidates)
-    _over_tiles(
-        candidates, lambda n, first, last: windowed_sigmoid_loops.backward(*start, first, last, parts[n], of_candidates)
-    )
+    _over_tiles(candidates, lambda n, *tiles: windowed_sigmoid_loops.backward(*start, *tiles, parts[n], of_candidates))
     of_queries[:, plan.order] = parts.sum(0).T
     if plan.tanh:  # the slope of 2 sigmoid(2 x) is 4 times that of sigmoid at 2 x
         of_queries *= np.float32(4)
@@ -140,8 +140,8 @@ def count_better(
 
 def target_sums(plan: Plan, queries: Float32, candidates: Float32, targets: Int64, bonus: Bonus | None = None) -> Float32:
     """Return the sum of each query with its own target, in the units of the loops, which for tanh have half of a sum."""
-    more = no_bonus(len(queries)) if bonus is None else _in_half_units(plan, bonus)
-    start = (*plan.arguments(candidates), plan.offset(), plan.query_side(queries), targets)
+    more = _in_units(plan, bonus, len(queries))
+    start = candidates, plan.arrays, plan.query_side(queries), targets
     bars = np.empty(len(queries), np.float32)
     ranges = parallel.cuts(len(queries), 16)
     parallel.run(lambda n: windowed_sigmoid_loops.target_scores(*start, *ranges[n], bars), len(ranges))
@@ -162,14 +162,10 @@ def count_above(
 
     A target that is among the candidates is counted as equal to itself, even where it is excluded; -1 is none of them.
     """
-    more = no_bonus(len(queries)) if bonus is None else _in_half_units(plan, bonus)
-    start = (*plan.arguments(candidates), plan.offset(), plan.query_side(queries), targets)
+    more = _in_units(plan, bonus, len(queries))
+    start = candidates, plan.arrays, plan.query_side(queries), targets, bars, lists_of(excluded), tuple(more)
     counts = np.zeros((2, parallel.PARTS, len(queries)), np.int64)
-    middle = (bars, excluded.pool, excluded.starts, excluded.counts, tuple(more))
-    _over_tiles(
-        candidates,
-        lambda n, first, last: windowed_sigmoid_loops.count(*start, *middle, first, last, counts[0, n], counts[1, n]),
-    )
+    _over_tiles(candidates, lambda n, *tiles: windowed_sigmoid_loops.count(*start, *tiles, counts[0, n], counts[1, n]))
     better, equal = counts.sum(1)
     return better, equal
 
@@ -184,12 +180,11 @@ def top(
     ranking.check_k(k)
     if k > ranking.FEW:
         return _top_of_many(plan, queries, candidates, k, excluded, bonus)
-    more = no_bonus(len(queries)) if bonus is None else _in_half_units(plan, bonus)
+    more = _in_units(plan, bonus, len(queries))
     scores = np.full((parallel.PARTS, len(queries), k), -np.inf, np.float32)
     ids = np.full((parallel.PARTS, len(queries), k), -1, np.int64)
-    start = (*plan.arguments(candidates), plan.offset(), plan.query_side(queries))
-    start += (excluded.pool, excluded.starts, excluded.counts, tuple(more))
-    _over_tiles(candidates, lambda n, first, last: windowed_sigmoid_loops.top(*start, first, last, scores[n], ids[n]))
+    start = candidates, plan.arrays, plan.query_side(queries), lists_of(excluded), tuple(more)
+    _over_tiles(candidates, lambda n, *tiles: windowed_sigmoid_loops.top(*start, *tiles, scores[n], ids[n]))
     # Parts stand in the order of their ids, so a stable sort keeps the smaller id first.
     all_scores = scores.swapaxes(0, 1).reshape(len(queries), parallel.PARTS * k)
     all_ids = ids.swapaxes(0, 1).reshape(len(queries), parallel.PARTS * k)
@@ -212,9 +207,9 @@ def _top_of_many(
     return ids, sums
 
 
-def _in_half_units(plan: Plan, bonus: Bonus) -> Bonus:
-    """Return a bonus in the units of the loops, which for tanh have half of a sum."""
-    return bonus.scaled(0.5) if plan.tanh else bonus
+def _in_units(plan: Plan, bonus: Bonus | None, queries: int) -> Bonus:
+    """Return a bonus, or none, in the units of the loops, which for tanh have half of a sum."""
+    return no_bonus(queries) if bonus is None else bonus.scaled(0.5) if plan.tanh else bonus
 
 
 def _finished(plan: Plan, sums: Float32) -> Float32:

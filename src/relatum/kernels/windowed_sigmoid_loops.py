@@ -8,15 +8,16 @@ Candidates are taken in tiles of `TILE`, tile[window, lane], packed by the threa
 queries. A tile is always computed whole and lane by lane in the same way, so equal candidates score equal bits wherever
 they stand: ties are decided on exact equality.
 
-All functions take the candidates, [C, W]; `steep`, what both sides are multiplied with; and the plan: `order` and `centre`
-of the windows, and how many of them are `paired` and `single`.
+All functions take the candidates, [C, W], and the plan: what both sides are multiplied with, the order and the centre of the
+windows, how many of them are paired and single, and what is added to a sum. `lists` and `bonus` have the arrays of an
+`Excluded` and of a `Bonus`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from relatum.kernels.jit import TILE, exact, exponentials, reordered, strict_inline
+from relatum.kernels.jit import TILE, exact, exponentials, lanes_of, reordered, strict_inline
 from relatum.kernels.ranking import first_at_least, insert
 
 _F = np.float32
@@ -24,11 +25,13 @@ _ZERO, _HALF, _ONE = _F(0), _F(0.5), _F(1)
 
 
 @strict_inline
-def _pack_tile(candidates, start, steep, order, centre, exponents, tile):  # type: ignore[no-untyped-def]
+def pack_tile(candidates, start, plan, tile):  # type: ignore[no-untyped-def]
     """Fill tile[W, TILE] from candidates[start : start + TILE], windows in their order, centred; lanes beyond hold x = 0.
 
-    The first `exponents` windows hold exp(-x), the rest x itself.
+    Paired and single windows hold exp(-x), the rest x itself.
     """
+    steep, order, centre, paired, single, _ = plan
+    exponents = paired + single
     columns = candidates[start : start + TILE].T
     bits = np.empty(TILE, np.int32)
     for j in range(len(order)):
@@ -103,13 +106,14 @@ def extremes(candidates, first, last, low, high):  # type: ignore[no-untyped-def
 
 
 @exact
-def forward(candidates, steep, order, centre, paired, single, offset, queries, first, last, scores):  # type: ignore[no-untyped-def]
+def forward(candidates, plan, queries, first, last, scores):  # type: ignore[no-untyped-def]
     """Fill the columns of scores[Q, C] that belong to tiles first..last."""
+    _, order, _, paired, single, offset = plan
     tile, total = np.empty((len(order), TILE), np.float32), np.empty(TILE, np.float32)
     for t in range(first, last):
         start = t * TILE
         stop = min(len(candidates), start + TILE)
-        _pack_tile(candidates, start, steep, order, centre, paired + single, tile)
+        pack_tile(candidates, start, plan, tile)
         for q in range(len(queries)):
             score_tile(tile, queries[q], paired, single, offset, total)
             for c in range(start, stop):
@@ -117,14 +121,13 @@ def forward(candidates, steep, order, centre, paired, single, offset, queries, f
 
 
 @exact
-def target_scores(  # type: ignore[no-untyped-def]
-    candidates, steep, order, centre, paired, single, offset, queries, targets, first, last, scores
-):
+def target_scores(candidates, plan, queries, targets, first, last, scores):  # type: ignore[no-untyped-def]
     """Fill scores[first..last] with the score of each of these queries for its own target."""
+    _, order, _, paired, single, offset = plan
     tile, total = np.empty((len(order), TILE), np.float32), np.empty(TILE, np.float32)
     for start in range(first, last, TILE):
         stop = min(last, start + TILE)
-        _pack_tile(candidates[targets[start:stop]], 0, steep, order, centre, paired + single, tile)
+        pack_tile(candidates[targets[start:stop]], 0, plan, tile)
         for q in range(start, stop):
             score_tile(tile, queries[q], paired, single, offset, total)
             scores[q] = total[q - start]
@@ -140,6 +143,15 @@ def add_bonus(total, start, stop, bonus, q, index):  # type: ignore[no-untyped-d
     return index
 
 
+@strict_inline
+def _first_indices(pool, starts, counts, candidate):  # type: ignore[no-untyped-def]
+    """Return where the list of each query has the first that is no less than a candidate."""
+    found = np.empty(len(starts), np.int64)
+    for q in range(len(starts)):
+        found[q] = first_at_least(pool, starts[q], starts[q] + counts[q], candidate)
+    return found
+
+
 @exact
 def add_bonus_of_targets(scores, targets, bonus):  # type: ignore[no-untyped-def]
     """Add the bonus of each query's own target to its score."""
@@ -152,40 +164,20 @@ def add_bonus_of_targets(scores, targets, bonus):  # type: ignore[no-untyped-def
 
 
 @exact
-def count(  # type: ignore[no-untyped-def]
-    candidates,
-    steep,
-    order,
-    centre,
-    paired,
-    single,
-    offset,
-    queries,
-    targets,
-    bars,
-    pool,
-    starts,
-    counts,
-    bonus,
-    first,
-    last,
-    better,
-    equal,
-):
+def count(candidates, plan, queries, targets, bars, lists, bonus, first, last, better, equal):  # type: ignore[no-untyped-def]
     """Add to better[Q] and equal[Q] the candidates in tiles first..last that beat or equal bars[Q], the targets' scores.
 
-    pool[starts[q] : starts[q] + counts[q]] are excluded from query q, ascending; of them only the target counts. `bonus` has
-    the arrays of a `Bonus`.
+    Of what is excluded from a query only the target counts.
     """
+    _, order, _, paired, single, offset = plan
     tile, total = np.empty((len(order), TILE), np.float32), np.empty(TILE, np.float32)
-    next_excluded, next_bonus = np.empty(len(queries), np.int64), np.empty(len(queries), np.int64)
-    for q in range(len(queries)):
-        next_excluded[q] = first_at_least(pool, starts[q], starts[q] + counts[q], first * TILE)
-        next_bonus[q] = first_at_least(bonus[0], bonus[1][q], bonus[1][q] + bonus[2][q], first * TILE)
+    pool, starts, counts = lists
+    next_excluded = _first_indices(pool, starts, counts, first * TILE)
+    next_bonus = _first_indices(bonus[0], bonus[1], bonus[2], first * TILE)
     for t in range(first, last):
         start = t * TILE
         stop = min(len(candidates), start + TILE)
-        _pack_tile(candidates, start, steep, order, centre, paired + single, tile)
+        pack_tile(candidates, start, plan, tile)
         for q in range(len(queries)):
             score_tile(tile, queries[q], paired, single, offset, total)
             next_bonus[q] = add_bonus(total, start, stop, bonus, q, next_bonus[q])
@@ -207,22 +199,18 @@ def count(  # type: ignore[no-untyped-def]
 
 
 @exact
-def top(  # type: ignore[no-untyped-def]
-    candidates, steep, order, centre, paired, single, offset, queries, pool, starts, counts, bonus, first, last, scores, ids
-):
+def top(candidates, plan, queries, lists, bonus, first, last, scores, ids):  # type: ignore[no-untyped-def]
     """Keep in scores[Q, k] and ids[Q, k], both descending, the best candidates of tiles first..last; excluded ones out."""
+    _, order, _, paired, single, offset = plan
     tile, total = np.empty((len(order), TILE), np.float32), np.empty(TILE, np.float32)
     k = scores.shape[1]
-    if k == 0:  # there is no last one to beat
-        return
-    next_excluded, next_bonus = np.empty(len(queries), np.int64), np.empty(len(queries), np.int64)
-    for q in range(len(queries)):
-        next_excluded[q] = first_at_least(pool, starts[q], starts[q] + counts[q], first * TILE)
-        next_bonus[q] = first_at_least(bonus[0], bonus[1][q], bonus[1][q] + bonus[2][q], first * TILE)
+    pool, starts, counts = lists
+    next_excluded = _first_indices(pool, starts, counts, first * TILE)
+    next_bonus = _first_indices(bonus[0], bonus[1], bonus[2], first * TILE)
     for t in range(first, last):
         start = t * TILE
         stop = min(len(candidates), start + TILE)
-        _pack_tile(candidates, start, steep, order, centre, paired + single, tile)
+        pack_tile(candidates, start, plan, tile)
         for q in range(len(queries)):
             score_tile(tile, queries[q], paired, single, offset, total)
             next_bonus[q] = add_bonus(total, start, stop, bonus, q, next_bonus[q])
@@ -235,25 +223,20 @@ def top(  # type: ignore[no-untyped-def]
 
 
 @reordered
-def backward(  # type: ignore[no-untyped-def]
-    candidates, steep, order, centre, paired, single, queries, upstream, first, last, of_queries, of_candidates
-):
+def backward(candidates, plan, queries, upstream, first, last, of_queries, of_candidates):  # type: ignore[no-untyped-def]
     """Add to of_queries[W, Q], and set in of_candidates[C, W], what tiles first..last give; queries is [W, Q] here.
 
     The slope of 1 / (1 + u) is u / (1 + u)^2; two windows share one division.
     """
+    _, order, _, paired, single, _ = plan
     windows, size = queries.shape
     tile, gradient = np.empty((windows, TILE), np.float32), np.empty((windows, TILE), np.float32)
     weight = np.empty((size, TILE), np.float32)
     for t in range(first, last):
         start = t * TILE
         width = min(len(candidates) - start, TILE)
-        _pack_tile(candidates, start, steep, order, centre, paired + single, tile)
-        for q in range(size):
-            for e in range(width):
-                weight[q, e] = upstream[q, start + e]
-            for e in range(width, TILE):
-                weight[q, e] = _ZERO
+        pack_tile(candidates, start, plan, tile)
+        lanes_of(upstream, start, width, weight)
         for j in range(windows):
             for e in range(TILE):
                 gradient[j, e] = _ZERO

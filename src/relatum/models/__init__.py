@@ -4,11 +4,10 @@ from relatum.errors import SettingError, UnknownNameError
 from relatum.models.base import Model
 from relatum.models.getd import GETD
 from relatum.models.gmpnn import GMPNN
-from relatum.models.hinge import HINGE
 from relatum.models.hype import HypE
 from relatum.models.nalp import NaLP
-from relatum.models.neuinfer import NeuInfer
 from relatum.models.products import MCP, HSimplE, MDistMult
+from relatum.models.qualifiers import HINGE, NeuInfer
 from relatum.models.reale import ReAlE
 from relatum.models.translations import RAE, MTransH
 from relatum.settings import folded

@@ -15,9 +15,8 @@ from __future__ import annotations
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import ClassVar, Self, cast
 
 import torch
 from torch import Tensor
@@ -25,7 +24,7 @@ from torch import Tensor
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import Schema
 from relatum.errors import SettingError
-from relatum.models.combine import Combine
+from relatum.models.combine import Combine, hook
 from relatum.settings import Checked, setting
 
 Parameters = dict[str, Tensor]
@@ -35,19 +34,11 @@ Parameters = dict[str, Tensor]
 _DRAWN_TOGETHER = 16
 _BLOCK = _DRAWN_TOGETHER << 16  # numbers
 
-_Method = TypeVar("_Method", bound=Callable[..., Any])
-
 
 class _Shapes:
     """Stands for a random number generator where nothing is drawn: torch has none on the meta device."""
 
     device = torch.device("meta")
-
-
-def hook(method: _Method) -> _Method:
-    """Return the method, marked as a default that a model may override; every other method is abstract or final."""
-    method.is_hook = True  # type: ignore[attr-defined]
-    return method
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -14,22 +15,21 @@ from torch import Tensor
 
 from relatum.arrays import Int64
 from relatum.data.sorting import spread
+from relatum.kernels import compact_side, ranking, windowed_sigmoid
 from relatum.kernels.compact_side import CompactSide
 from relatum.kernels.filters import Bonus, Excluded, bonus_part, excluded_part
 from relatum.memory import budget
-from relatum.models.ops import as_array, backend_for, minimum_scores, pair_scores, sigma_sums
+from relatum.models.ops import as_array, backend_for, sigma_sums
 
 
 def _count_in(scores: Tensor, targets: Tensor, excluded: Excluded) -> tuple[Int64, Int64]:
     """Return, per row, how many scores are above that of the target, and how many equal it, without what is excluded."""
     if backend_for(scores) == "numba":
-        from relatum.kernels import ranking
-
         return ranking.count_better(as_array(scores), as_array(targets), excluded)
     _check_finite(scores)
     bars = scores.gather(1, targets[:, None])
     above, level = scores > bars, scores == bars
-    rows, others = _pairs(excluded)
+    rows, others = pairs_of(excluded)
     counted = others != targets.cpu()[rows]
     for marks in (above, level):
         marks[rows[counted], others[counted]] = False
@@ -39,13 +39,11 @@ def _count_in(scores: Tensor, targets: Tensor, excluded: Excluded) -> tuple[Int6
 def _top_in(scores: Tensor, k: int, excluded: Excluded) -> tuple[Tensor, Tensor]:
     """Return ids and scores of the k best of each row, [Q, k] both, smaller id first on ties; else -1 and -inf."""
     if backend_for(scores) == "numba":
-        from relatum.kernels import ranking
-
         found = ranking.top(as_array(scores), k, excluded)
         return torch.from_numpy(found[0]), torch.from_numpy(found[1])
     _check_finite(scores)
     scores = scores.clone()
-    scores[_pairs(excluded)] = -torch.inf
+    scores[pairs_of(excluded)] = -torch.inf
     if (short := k - scores.shape[1]) > 0:
         scores = torch.nn.functional.pad(scores, (0, short), value=-torch.inf)
     order = scores.sort(dim=1, descending=True, stable=True)
@@ -53,12 +51,11 @@ def _top_in(scores: Tensor, k: int, excluded: Excluded) -> tuple[Tensor, Tensor]
     return ids.masked_fill(values == -torch.inf, -1), values
 
 
-def _pairs(excluded: Excluded) -> tuple[Tensor, Tensor]:
+def pairs_of(excluded: Excluded) -> tuple[Tensor, Tensor]:
     """Return (row, candidate) of all that is excluded."""
-    ends = np.cumsum(excluded.counts)
     rows = np.repeat(np.arange(len(excluded.counts)), excluded.counts)
-    indices = np.repeat(excluded.starts - (ends - excluded.counts), excluded.counts) + np.arange(len(rows))
-    return torch.from_numpy(rows), torch.from_numpy(excluded.pool[indices].astype(np.int64))
+    ids = excluded.pool[spread(excluded.starts, excluded.counts)]
+    return torch.from_numpy(rows), torch.from_numpy(ids.astype(np.int64))
 
 
 def _check_finite(scores: Tensor) -> None:
@@ -73,11 +70,20 @@ _EDGE = 64
 _BYTES = 4  # of a score
 
 
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def hook(method: _Method) -> _Method:
+    """Return the method, marked as a default that a class may override; every other method is abstract or final."""
+    method.is_hook = True  # type: ignore[attr-defined]
+    return method
+
+
 class Combine(ABC):
     """Scores from a query side and a candidate side; features are in the last dimension.
 
     Where candidates are counted or picked, a score that is not finite is a FloatingPointError: it must not rank first, nor
-    anywhere.
+    anywhere. What is counted and picked is taken from matrices of scores, unless there is a faster way.
     """
 
     @abstractmethod
@@ -86,9 +92,10 @@ class Combine(ABC):
 
     @abstractmethod
     def matrix(self, queries: Tensor, candidates: Tensor) -> Tensor:
-        """Return the score of every query with every candidate, [Q, C]."""
+        """Return the score of every query with every candidate, [Q, C], without an array of all their features."""
 
-    @abstractmethod
+    @hook
+    @torch.no_grad()
     def count_better(
         self, queries: Tensor, candidates: Tensor, targets: Tensor, excluded: Excluded, bonus: Bonus | None = None
     ) -> tuple[Int64, Int64]:
@@ -97,8 +104,14 @@ class Combine(ABC):
         `targets` are indices of candidates. The target itself and what is excluded are not counted. `bonus` is what some
         candidates score beyond what their sides say.
         """
+        counts = np.empty((2, len(queries)), np.int64)
+        for part in _parts(queries, candidates):
+            scores = _with_bonus(self.matrix(queries[part], candidates), bonus, part)
+            counts[:, part] = _count_in(scores, targets[part], excluded_part(excluded, part))
+        return counts[0], counts[1]
 
-    @abstractmethod
+    @hook
+    @torch.no_grad()
     def top(
         self, queries: Tensor, candidates: Tensor, k: int, excluded: Excluded, bonus: Bonus | None = None
     ) -> tuple[Tensor, Tensor]:
@@ -106,12 +119,19 @@ class Combine(ABC):
 
         Where fewer than k are left after the exclusions, the index is -1 and the score -inf.
         """
+        indices = torch.empty(len(queries), k, dtype=torch.int64, device=queries.device)
+        values = torch.empty(len(queries), k, dtype=queries.dtype, device=queries.device)
+        for part in _parts(queries, candidates):
+            scores = _with_bonus(self.matrix(queries[part], candidates), bonus, part)
+            indices[part], values[part] = _top_in(scores, k, excluded_part(excluded, part))
+        return indices, values
 
-    @abstractmethod
+    @hook
     def compact(self, candidates: Tensor) -> CompactSide | None:
         """Return a candidate side packed for queries that come one at a time; None where nothing is gained by that."""
+        return None
 
-    @abstractmethod
+    @hook
     def top_of_compact(
         self,
         queries: Tensor,
@@ -122,71 +142,17 @@ class Combine(ABC):
         bonus: Bonus | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Return what `top` does, to the bit, from a side that was packed; `rows` returns some of the candidates."""
-
-
-class MatrixCombine(Combine):
-    """A combine that counts and picks in matrices of scores."""
-
-    def count_better(
-        self, queries: Tensor, candidates: Tensor, targets: Tensor, excluded: Excluded, bonus: Bonus | None = None
-    ) -> tuple[Int64, Int64]:
-        """Return the counts from matrices of scores."""
-        return _count_by_matrix(self, queries, candidates, targets, excluded, bonus)
-
-    def top(
-        self, queries: Tensor, candidates: Tensor, k: int, excluded: Excluded, bonus: Bonus | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """Return the best of matrices of scores."""
-        return _top_by_matrix(self, queries, candidates, k, excluded, bonus)
-
-    def compact(self, candidates: Tensor) -> CompactSide | None:
-        """Return None: a product of matrices reads candidates as they are."""
-        return None
-
-    def top_of_compact(
-        self,
-        queries: Tensor,
-        side: CompactSide,
-        rows: Callable[[Int64], Tensor],
-        k: int,
-        excluded: Excluded,
-        bonus: Bonus | None = None,
-    ) -> tuple[Tensor, Tensor]:
-        """Refuse a side that was never packed."""
         raise TypeError(f"{type(self).__name__} packs no candidate sides")
-
-
-@torch.no_grad()
-def _count_by_matrix(
-    combine: Combine, queries: Tensor, candidates: Tensor, targets: Tensor, excluded: Excluded, bonus: Bonus | None
-) -> tuple[Int64, Int64]:
-    counts = np.empty((2, len(queries)), np.int64)
-    for part in _parts(queries, candidates):
-        scores = _with_bonus(combine.matrix(queries[part], candidates), bonus, part)
-        counts[:, part] = _count_in(scores, targets[part], excluded_part(excluded, part))
-    return counts[0], counts[1]
-
-
-@torch.no_grad()
-def _top_by_matrix(
-    combine: Combine, queries: Tensor, candidates: Tensor, k: int, excluded: Excluded, bonus: Bonus | None
-) -> tuple[Tensor, Tensor]:
-    indices = torch.empty(len(queries), k, dtype=torch.int64, device=queries.device)
-    values = torch.empty(len(queries), k, dtype=queries.dtype, device=queries.device)
-    for part in _parts(queries, candidates):
-        scores = _with_bonus(combine.matrix(queries[part], candidates), bonus, part)
-        indices[part], values[part] = _top_in(scores, k, excluded_part(excluded, part))
-    return indices, values
 
 
 def _with_bonus(scores: Tensor, bonus: Bonus | None, part: slice) -> Tensor:
     """Return the scores of a part of the queries, with what their candidates score more."""
     if bonus is None:
         return scores
-    pool, starts, counts, values = bonus_part(bonus, part)
-    indices, rows = spread(starts, counts), np.repeat(np.arange(len(scores)), counts)
-    where = (torch.from_numpy(rows).to(scores.device), torch.from_numpy(pool[indices].astype(np.int64)).to(scores.device))
-    return scores.index_put(where, torch.from_numpy(values[indices]).to(scores), accumulate=True)
+    mine = bonus_part(bonus, part)
+    values = torch.from_numpy(mine.values[spread(mine.starts, mine.counts)])
+    where = tuple(each.to(scores.device) for each in pairs_of(mine))
+    return scores.index_put(where, values.to(scores), accumulate=True)
 
 
 def _parts(queries: Tensor, candidates: Tensor) -> list[slice]:
@@ -198,7 +164,7 @@ def _parts(queries: Tensor, candidates: Tensor) -> list[slice]:
     return [slice(start, start + step) for start in range(0, len(queries), step)]
 
 
-class Dot(MatrixCombine):
+class Dot(Combine):
     """The dot product."""
 
     def pairs(self, queries: Tensor, candidates: Tensor) -> Tensor:
@@ -210,7 +176,7 @@ class Dot(MatrixCombine):
         return _products(queries, candidates)
 
 
-class SquaredDistance(MatrixCombine):
+class SquaredDistance(Combine):
     """Minus the squared length of query + candidate."""
 
     def pairs(self, queries: Tensor, candidates: Tensor) -> Tensor:
@@ -247,33 +213,27 @@ class WindowedSigma(Combine):
         self, queries: Tensor, candidates: Tensor, targets: Tensor, excluded: Excluded, bonus: Bonus | None = None
     ) -> tuple[Int64, Int64]:
         """Return the counts by the fused kernel where there is one: no score is kept."""
-        if self.sigma == "exp" or backend_for(queries) != "numba":
-            return _count_by_matrix(self, queries, candidates, targets, excluded, bonus)
-        from relatum.kernels import windowed_sigmoid
-
+        if not self.is_fused(queries):
+            return super().count_better(queries, candidates, targets, excluded, bonus)
         q, c = as_array(queries), as_array(candidates)
         plan = windowed_sigmoid.plan(c, tanh=self.sigma == "tanh")
-        return windowed_sigmoid.count_better(plan, q, c, as_array(targets), excluded, self._of_sums(bonus))
+        return windowed_sigmoid.count_better(plan, q, c, as_array(targets), excluded, self.of_sums(bonus))
 
     def top(
         self, queries: Tensor, candidates: Tensor, k: int, excluded: Excluded, bonus: Bonus | None = None
     ) -> tuple[Tensor, Tensor]:
         """Return the best by the fused kernel where there is one."""
-        if self.sigma == "exp" or backend_for(queries) != "numba":
-            return _top_by_matrix(self, queries, candidates, k, excluded, bonus)
-        from relatum.kernels import windowed_sigmoid
-
+        if not self.is_fused(queries):
+            return super().top(queries, candidates, k, excluded, bonus)
         q, c = as_array(queries), as_array(candidates)
         plan = windowed_sigmoid.plan(c, tanh=self.sigma == "tanh")
-        indices, sums = windowed_sigmoid.top(plan, q, c, k, excluded, self._of_sums(bonus))
+        indices, sums = windowed_sigmoid.top(plan, q, c, k, excluded, self.of_sums(bonus))
         return torch.from_numpy(indices), self.factor * torch.from_numpy(sums)
 
     def compact(self, candidates: Tensor) -> CompactSide | None:
         """Return the side packed, for the sigmoid on the CPU; None where a window has too wide a range."""
         if self.sigma != "sigmoid" or backend_for(candidates) != "numba":
             return None
-        from relatum.kernels import compact_side
-
         return compact_side.compact(as_array(candidates))
 
     def top_of_compact(
@@ -286,30 +246,17 @@ class WindowedSigma(Combine):
         bonus: Bonus | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Return the best by the kernel of packed sides."""
-        from relatum.kernels import compact_side
-
-        more = self._of_sums(bonus)
+        more = self.of_sums(bonus)
         found = compact_side.top(side, lambda ids: as_array(rows(ids)), as_array(queries), k, excluded, more)
         return torch.from_numpy(found[0]), self.factor * torch.from_numpy(found[1])
 
-    def _of_sums(self, bonus: Bonus | None) -> Bonus | None:
+    def is_fused(self, values: Tensor) -> bool:
+        """Return whether a kernel counts and picks among values like these."""
+        return self.sigma != "exp" and backend_for(values) == "numba"
+
+    def of_sums(self, bonus: Bonus | None) -> Bonus | None:
         """Return a bonus of scores as one of the sums that kernels count in."""
         return None if bonus is None else bonus.scaled(1 / self.factor)
-
-
-class MinimumOfPairs(MatrixCombine):
-    """v . relu(min(p, p') + min(q, q') + b) + c, where a side is [p; q] (NaLP)."""
-
-    def __init__(self, bias: Tensor, weights: Tensor, offset: Tensor) -> None:
-        self.bias, self.weights, self.offset = bias, weights, offset
-
-    def pairs(self, queries: Tensor, candidates: Tensor) -> Tensor:
-        """Return the score of each pair."""
-        return pair_scores(queries, candidates, self.bias, self.weights, self.offset)
-
-    def matrix(self, queries: Tensor, candidates: Tensor) -> Tensor:
-        """Return all scores, without an array of (queries, candidates, features)."""
-        return minimum_scores(queries, candidates, self.bias, self.weights, self.offset)
 
 
 def _products(queries: Tensor, candidates: Tensor) -> Tensor:

@@ -66,5 +66,4 @@ def side_by_side(parameters: Sequence[Parameters], names: Sequence[str], blocks:
 
 
 def _in_blocks(tensors: Sequence[Tensor], blocks: int) -> Tensor:
-    cut = [tensor.reshape(*tensor.shape[:-1], blocks, tensor.shape[-1] // blocks) for tensor in tensors]
-    return torch.cat(cut, -1).flatten(-2)
+    return torch.cat([tensor.reshape(*tensor.shape[:-1], blocks, -1) for tensor in tensors], -1).flatten(-2)

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from relatum.models.base import Model, Parameters, Settings, normal, rows
-from relatum.models.combine import Combine, MinimumOfPairs
+from relatum.models.combine import Combine
+from relatum.models.minima import MinimumOfPairs
 from relatum.settings import setting
 
 

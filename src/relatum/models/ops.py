@@ -1,4 +1,4 @@
-"""Differentiable operations: windowed sums, sums of sigmas, scores of NaLP, fused losses; and which backend computes them.
+"""Differentiable operations: windowed sums, sums of sigmas, fused losses; and which backend computes them.
 
 `numba` serves float32 on the CPU; `compile` is torch.compile, one fused kernel, for GPUs; `eager` is torch operations on
 chunks, for everything else and where a compiler is missing. `RELATUM_BACKEND` forces one.
@@ -9,10 +9,9 @@ Forward and backward are written out, so that no backend keeps, or makes, the ar
 from __future__ import annotations
 
 import functools
-import importlib.util
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,11 +20,14 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from relatum.arrays import Int32, Int64
+from relatum.arrays import Float32, Int32, Int64
 from relatum.errors import SettingError
-from relatum.kernels.filters import Excluded
+from relatum.kernels import windowed_sigmoid, windows
+from relatum.kernels.question_loss import Objective, answer_slopes
 
-Objective = tuple[bool, float, float]  # see `relatum.models.training_protocols.Objective`
+Array = npt.NDArray[Any]
+Made = tuple[Array, Callable[[Array], Iterable[Array]]]  # a value, and the gradients of what it was made of, from its own
+Kernel = Callable[..., Made]
 
 BACKENDS = ("numba", "compile", "eager")
 
@@ -41,12 +43,12 @@ def backend_for(values: Tensor) -> str:
         if forced == "numba" and not _numba_fits(values):
             return "eager"  # the compiled kernels know float32 on the CPU only
         return forced
-    if _numba_fits(values) and _has_numba():
+    if _numba_fits(values):
         return "numba"
     return "compile" if values.device.type == "cuda" else "eager"
 
 
-def as_array(values: Tensor) -> npt.NDArray[Any]:
+def as_array(values: Tensor) -> Array:
     """Return a tensor's values for a kernel, without copying them where they lie in order."""
     return values.detach().contiguous().numpy()
 
@@ -69,38 +71,61 @@ def _numba_fits(values: Tensor) -> bool:
     return values.device.type == "cpu" and values.dtype == torch.float32
 
 
-@functools.cache
-def _has_numba() -> bool:
-    return importlib.util.find_spec("numba") is not None
+class _ByKernel(torch.autograd.Function):
+    """What a kernel makes of arrays, and the gradients that it makes of the gradient of that."""
+
+    @staticmethod
+    def forward(ctx: Any, kernel: Kernel, *inputs: Tensor) -> Tensor:
+        value, ctx.gradients = kernel(*map(as_array, inputs))
+        return torch.from_numpy(value)
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor | None, ...]:
+        return (None, *map(torch.from_numpy, ctx.gradients(as_array(upstream[0]))))
 
 
-_CHUNK = 1 << 22  # numbers in the largest piece of the (queries, candidates, windows) array that eager operations make
+def by_kernel(kernel: Kernel, *inputs: Tensor) -> Tensor:
+    """Return what a kernel makes of tensors, for gradients to be taken of."""
+    if not torch.is_grad_enabled():
+        return torch.from_numpy(kernel(*map(as_array, inputs))[0])
+    result: Tensor = _ByKernel.apply(kernel, *inputs)  # type: ignore[no-untyped-call]
+    return result
+
+
+class _WithGradients(torch.autograd.Function):
+    """A value whose gradients with respect to the inputs are known already; of many values, one gradient each."""
+
+    @staticmethod
+    def forward(ctx: Any, value: float | Array, gradients: Iterable[Array], *inputs: Tensor) -> Tensor:
+        ctx.gradients = [torch.from_numpy(gradient) for gradient in gradients]
+        return torch.as_tensor(value, dtype=inputs[0].dtype)
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor | None, ...]:
+        return (None, None, *(upstream[0] * gradient for gradient in ctx.gradients))
+
+
+def with_gradients(value: float | Array, gradients: Iterable[Array], *inputs: Tensor) -> Tensor:
+    """Return a value that has these gradients with respect to the inputs; of many values, one gradient each."""
+    result: Tensor = _WithGradients.apply(value, gradients, *inputs)  # type: ignore[no-untyped-call]
+    return result
+
+
+CHUNK = 1 << 22  # numbers in the largest piece of the (queries, candidates, features) array that eager operations make
 
 
 def sigma_sums(sigma: str, queries: Tensor, candidates: Tensor) -> Tensor:
     """Return the sums, [Q, C], for queries [Q, W] and candidates [C, W]."""
-    operation = _SigmaSums if backend_for(queries) == "numba" else _Chunked
-    result: Tensor = operation.apply(queries, candidates, sigma == "tanh")  # type: ignore[no-untyped-call]
-    return result
+    tanh = sigma == "tanh"
+    if backend_for(queries) != "numba":
+        result: Tensor = _Chunked.apply(queries, candidates, tanh)  # type: ignore[no-untyped-call]
+        return result
 
+    def kernel(q: Float32, c: Float32) -> Made:
+        plan = windowed_sigmoid.plan(c, tanh=tanh)
+        return windowed_sigmoid.forward(plan, q, c), functools.partial(windowed_sigmoid.backward, plan, q, c)
 
-class _SigmaSums(torch.autograd.Function):
-    """By the kernels of `relatum.kernels.windowed_sigmoid`."""
-
-    @staticmethod
-    def forward(ctx: Any, queries: Tensor, candidates: Tensor, tanh: bool) -> Tensor:
-        from relatum.kernels import windowed_sigmoid
-
-        ctx.queries, ctx.candidates = as_array(queries), as_array(candidates)
-        ctx.plan = windowed_sigmoid.plan(ctx.candidates, tanh=tanh)
-        return torch.from_numpy(windowed_sigmoid.forward(ctx.plan, ctx.queries, ctx.candidates))
-
-    @staticmethod
-    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, Tensor, None]:
-        from relatum.kernels import windowed_sigmoid
-
-        of_queries, of_candidates = windowed_sigmoid.backward(ctx.plan, ctx.queries, ctx.candidates, as_array(upstream[0]))
-        return torch.from_numpy(of_queries), torch.from_numpy(of_candidates), None
+    return by_kernel(kernel, queries, candidates)
 
 
 class _Chunked(torch.autograd.Function):
@@ -143,7 +168,7 @@ def _gradients(queries: Tensor, candidates: Tensor, tanh: bool, upstream: Tensor
 
 
 def _width(queries: Tensor) -> int:
-    return max(1, _CHUNK // max(1, queries.numel()))
+    return max(1, CHUNK // max(1, queries.numel()))
 
 
 @functools.cache
@@ -172,13 +197,21 @@ def window_sums(values: Tensor, weights: Tensor, window: int) -> Tensor:
 
     The leading dimensions of weights are the first ones of values, or 1: each row of weights weighs all values behind it.
     """
-    if backend_for(values) == "numba" and values.shape[: len(_leading(weights))] == _leading(weights):
-        if not torch.is_grad_enabled():
-            return _window_sums(values, weights, window)
-        result: Tensor = _WindowSums.apply(values, weights, window)  # type: ignore[no-untyped-call]
-        return result
-    products = values * weights
-    return products.reshape(*products.shape[:-1], products.shape[-1] // window, window).sum(-1)
+    if backend_for(values) != "numba" or values.shape[: len(_leading(weights))] != _leading(weights):
+        products = values * weights
+        return products.reshape(*products.shape[:-1], products.shape[-1] // window, window).sum(-1)
+    dim = values.shape[-1]
+
+    def kernel(x: Float32, w: Float32) -> Made:
+        flat, flat_weights = x.reshape(-1, dim), w.reshape(-1, dim)
+
+        def gradients(upstream: Float32) -> Iterator[Array]:
+            found = windows.window_gradients(flat, flat_weights, window, upstream.reshape(len(flat), -1))
+            return (gradient.reshape(side.shape) for gradient, side in zip(found, (x, w), strict=True))
+
+        return windows.window_sums(flat, flat_weights, window).reshape(*x.shape[:-1], dim // window), gradients
+
+    return by_kernel(kernel, values, weights)
 
 
 def _leading(weights: Tensor) -> torch.Size:
@@ -189,112 +222,17 @@ def _leading(weights: Tensor) -> torch.Size:
     return shape
 
 
-def _window_sums(values: Tensor, weights: Tensor, window: int) -> Tensor:
-    """Return the sums by the kernel."""
-    from relatum.kernels import windows
-
-    dim = values.shape[-1]
-    sums = windows.window_sums(as_array(values).reshape(-1, dim), as_array(weights).reshape(-1, dim), window)
-    return torch.from_numpy(sums).reshape(*values.shape[:-1], dim // window)
-
-
-class _WindowSums(torch.autograd.Function):
-    """By the kernels of `relatum.kernels.windows`."""
-
-    @staticmethod
-    def forward(ctx: Any, values: Tensor, weights: Tensor, window: int) -> Tensor:
-        dim = values.shape[-1]
-        ctx.shapes = values.shape, weights.shape
-        ctx.sides = (as_array(values).reshape(-1, dim), as_array(weights).reshape(-1, dim), window)
-        return _window_sums(values, weights, window)
-
-    @staticmethod
-    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, Tensor, None]:
-        from relatum.kernels import windows
-
-        values, weights, window = ctx.sides
-        slopes = as_array(upstream[0]).reshape(len(values), -1)
-        of_values, of_weights = map(torch.from_numpy, windows.window_gradients(values, weights, window, slopes))
-        return of_values.reshape(ctx.shapes[0]), of_weights.reshape(ctx.shapes[1]), None
-
-
-_PAIRS_AT_ONCE = (
-    1 << 22
-)  # numbers in the largest piece of the (queries, candidates, features) array that eager operations make
-
-
-def pair_scores(queries: Tensor, candidates: Tensor, bias: Tensor, weights: Tensor, offset: Tensor) -> Tensor:
-    """Return v . relu(min(p, p') + min(q, q') + b) + c for sides [p; q] whose leading dimensions broadcast."""
-    left, right = torch.minimum(queries, candidates).chunk(2, -1)
-    return (torch.relu(left + right + bias) * weights).sum(-1) + offset
-
-
-def minimum_scores(queries: Tensor, candidates: Tensor, bias: Tensor, weights: Tensor, offset: Tensor) -> Tensor:
-    """Return the scores of all pairs, [Q, C], for sides [Q, 2 H] and [C, 2 H]."""
-    if backend_for(queries) == "numba":
-        scores: Tensor = _MinimumScores.apply(queries, candidates, bias, weights)  # type: ignore[no-untyped-call]
-        # By rows: the gradient of one number for all scores would be summed in an order that depends on the threads.
-        return scores + offset.expand(len(queries))[:, None]
-    width = max(1, _PAIRS_AT_ONCE // max(1, queries.numel()))
-    pieces = torch.split(candidates, width)
-    return torch.cat([pair_scores(queries[:, None], piece, bias, weights, offset) for piece in pieces], 1)
-
-
-class _MinimumScores(torch.autograd.Function):
-    """By the kernels of `relatum.kernels.nalp_scores`."""
-
-    @staticmethod
-    def forward(ctx: Any, queries: Tensor, candidates: Tensor, bias: Tensor, weights: Tensor) -> Tensor:
-        from relatum.kernels import nalp_scores
-
-        q, k, b, v = map(as_array, (queries, candidates, bias, weights))
-        tiles = nalp_scores.pack(k)
-        ctx.sides = (q, tiles, len(k), b, v)
-        return torch.from_numpy(nalp_scores.forward(q, tiles, len(k), b, v, 0.0))
-
-    @staticmethod
-    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, ...]:
-        from relatum.kernels import nalp_scores
-
-        queries, tiles, count, bias, weights = ctx.sides
-        gradients = nalp_scores.backward(queries, tiles, count, bias, weights, as_array(upstream[0]))
-        return tuple(map(torch.from_numpy, gradients))
-
-
-def softmax_loss_per_fact(
-    entities: Tensor, weights: Tensor, bias: Tensor, ids: tuple[Tensor, Tensor, Tensor, Tensor], factor: float
-) -> Tensor:
-    """Return the summed loss of facts against their own replacements; see `kernels.loss_per_fact` for the arguments."""
-    from relatum.kernels.loss_per_fact import softmax_per_fact
-
-    arrays = map(as_array, (entities, weights, bias, *ids))
-    return _with_gradients(softmax_per_fact(*arrays, factor), entities, weights, bias)  # type: ignore[call-arg,arg-type]
-
-
-def softmax_loss_shared(
-    entities: Tensor, weights: Tensor, bias: Tensor, columns: Tensor, excluded: list[Excluded], factor: float
-) -> Tensor:
-    """Return the summed loss of facts against shared candidates; see `kernels.loss_shared` for the arguments."""
-    from relatum.kernels.loss_shared import softmax_shared
-
-    x, r, b, ids = map(as_array, (entities, weights, bias, columns))
-    return _with_gradients(softmax_shared(x, r, b, ids, excluded, factor), entities, weights, bias)
-
-
 def softmax_loss_of_answers(
     scores: Tensor, candidates: Int64, answers: tuple[Int32, Int64], chosen: Int64, objective: Objective
 ) -> tuple[Tensor, float]:
     """Return the mean loss per answer of the chosen questions, whose scores [n, candidates] are given, and their weight.
 
-    See `kernels.answer_loss.answer_slopes` for the arguments.
+    See `kernels.question_loss.answer_slopes` for the arguments.
     """
     if backend_for(scores) == "numba":
-        from relatum.kernels.answer_loss import answer_slopes
-
         slopes = as_array(scores).copy()
         loss, weight = answer_slopes(slopes, candidates, answers, chosen, objective)
-        value: Tensor = _WithGradients.apply(loss, [torch.from_numpy(slopes)], scores)  # type: ignore[no-untyped-call]
-        return value, weight
+        return with_gradients(loss, [slopes], scores), weight
     pool, starts = answers
     counts = starts[chosen + 1] - starts[chosen]
     row = np.repeat(np.arange(len(chosen)), counts)
@@ -313,21 +251,3 @@ def softmax_loss_of_answers(
         mean = (none[rows] + own) / (len(candidates) - sizes[rows] + 1)
     weight = float((shares * sizes).sum())
     return ((above + smoothing * (own - mean)) * shares[rows]).sum() / weight, weight
-
-
-def _with_gradients(found: tuple[float, Any, Any, Any], *inputs: Tensor) -> Tensor:
-    loss: Tensor = _WithGradients.apply(found[0], [torch.from_numpy(gradient) for gradient in found[1:]], *inputs)  # type: ignore[no-untyped-call]
-    return loss
-
-
-class _WithGradients(torch.autograd.Function):
-    """A value whose gradients with respect to the inputs are known already."""
-
-    @staticmethod
-    def forward(ctx: Any, value: float, gradients: list[Tensor], *inputs: Tensor) -> Tensor:
-        ctx.gradients = gradients
-        return torch.tensor(value, dtype=inputs[0].dtype)
-
-    @staticmethod
-    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor | None, ...]:
-        return (None, None, *(gradient * upstream[0] for gradient in ctx.gradients))

@@ -6,8 +6,6 @@ they have above it. Equal candidates have equal scores wherever they are compute
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 from torch import Tensor
 
@@ -15,26 +13,16 @@ from relatum.arrays import Float32, Int64
 from relatum.data.answer_index import AnswerLists
 from relatum.errors import SettingError
 from relatum.kernels import ranking, windowed_sigmoid
-from relatum.kernels.filters import Bonus, Excluded
+from relatum.kernels.filters import Bonus, Excluded, bonus_part
 from relatum.models.combine import Combine, WindowedSigma
-from relatum.models.ops import as_array, backend_for
+from relatum.models.ops import as_array
 
 Extremes = tuple[Float32, Float32]
 
 
-class PartialCounter(Protocol):
-    """Some queries and some of the candidates. `targets` are indices among these, -1 for one that is elsewhere."""
-
-    def bars(self, targets: Int64) -> Float32:
-        """Return what each query's target scores, 0 where it is elsewhere."""
-
-    def count(self, bars: Float32, targets: Int64, excluded: Excluded) -> tuple[Int64, Int64]:
-        """Return how many candidates score above each query's bar, and how many as much; the target is not counted."""
-
-
 def can_count_parts(combine: Combine, values: Tensor) -> bool:
     """Return whether parts of candidates that are computed as some values are can be counted."""
-    return not isinstance(combine, WindowedSigma) or (combine.sigma != "exp" and backend_for(values) == "numba")
+    return not isinstance(combine, WindowedSigma) or (combine.is_fused(values))
 
 
 def extremes_of(combine: Combine, candidates: Tensor) -> Extremes | None:
@@ -62,14 +50,17 @@ def extremes_of(combine: Combine, candidates: Tensor) -> Extremes | None:
 
 def counter_of(
     combine: Combine, queries: Tensor, candidates: Tensor, extremes: Extremes | None, bonus: Bonus | None = None
-) -> PartialCounter:
-    """Return what counts among some candidates; `extremes` are those of all candidates, and `bonus` is of these alone."""
+) -> SigmaCounter | MatrixCounter:
+    """Return what counts among some candidates; `extremes` are those of all candidates, and `bonus` is of these alone.
+
+    The targets that a counter is given are indices among these, -1 for one that is elsewhere.
+    """
     if isinstance(combine, WindowedSigma) and extremes is not None:
-        return _SigmaCounter(combine, queries, candidates, extremes, bonus)
-    return _MatrixCounter(combine, queries, candidates, bonus)
+        return SigmaCounter(combine, queries, candidates, extremes, bonus)
+    return MatrixCounter(combine, queries, candidates, bonus)
 
 
-class _SigmaCounter:
+class SigmaCounter:
     """By the kernel of windowed sums, with the plan that follows from the extremes of all candidates."""
 
     def __init__(
@@ -77,27 +68,25 @@ class _SigmaCounter:
     ) -> None:
         self._plan = windowed_sigmoid.plan_between(*extremes, tanh=combine.sigma == "tanh")
         self._queries, self._candidates = as_array(queries), as_array(candidates)
-        self._bonus = None if bonus is None else bonus.scaled(1 / combine.factor)
+        self._bonus = combine.of_sums(bonus)
 
     def bars(self, targets: Int64) -> Float32:
-        """Return the sums of the targets, in the units of the kernel."""
+        """Return what each query's target scores, in the units of the kernel; 0 where it is elsewhere."""
         found, here = np.zeros(len(targets), np.float32), targets >= 0
-        bonus = self._bonus
-        if bonus is not None:
-            bonus = bonus._replace(starts=bonus.starts[here], counts=bonus.counts[here])
+        bonus = None if self._bonus is None else bonus_part(self._bonus, here)
         queries = np.ascontiguousarray(self._queries[here])
         found[here] = windowed_sigmoid.target_sums(self._plan, queries, self._candidates, targets[here], bonus)
         return found
 
     def count(self, bars: Float32, targets: Int64, excluded: Excluded) -> tuple[Int64, Int64]:
-        """Return the counts; no score is kept."""
+        """Return how many candidates score above each query's bar, and how many as much; the target is not counted."""
         found = windowed_sigmoid.count_above(
             self._plan, self._queries, self._candidates, bars, targets, excluded, self._bonus
         )
         return found[0], found[1] - (targets >= 0)
 
 
-class _MatrixCounter:
+class MatrixCounter:
     """By a matrix of scores."""
 
     def __init__(self, combine: Combine, queries: Tensor, candidates: Tensor, bonus: Bonus | None) -> None:
@@ -107,7 +96,7 @@ class _MatrixCounter:
             ranking.add_bonus(self._scores, bonus)
 
     def bars(self, targets: Int64) -> Float32:
-        """Return the scores of the targets."""
+        """Return what each query's target scores, 0 where it is elsewhere."""
         found, here = np.zeros(len(targets), np.float32), targets >= 0
         found[here] = self._scores[np.flatnonzero(here), targets[here]]
         return found

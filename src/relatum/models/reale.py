@@ -9,21 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from relatum.arrays import Int64
-from relatum.data.questions import Questions
+from relatum.kernels.fact_loss import softmax_per_fact, softmax_shared
 from relatum.kernels.filters import Excluded
+from relatum.kernels.question_loss import question_gradients
 from relatum.models.base import Model, Parameters, Settings, drop, normal, rows
 from relatum.models.combine import SIGMAS, Combine, WindowedSigma
 from relatum.models.ensemble import Summable, side_by_side
-from relatum.models.ops import (
-    as_array,
-    backend_for,
-    one_torch_thread,
-    softmax_loss_per_fact,
-    softmax_loss_shared,
-    window_sums,
-)
-from relatum.models.training_protocols import ColumnDropout, FusedLoss, FusedQuestions, Gradient, Objective
+from relatum.models.ops import as_array, backend_for, one_torch_thread, window_sums, with_gradients
+from relatum.models.training_protocols import ColumnDropout, FusedLoss, FusedQuestions, Gradient, QuestionBatch
 from relatum.settings import require, setting
 
 ENTITY_MAPS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -154,9 +147,10 @@ class ReAlE(Model, ColumnDropout, FusedLoss, FusedQuestions, Summable):
         if not self._fusible(tables):
             return None
         position_rows = torch.stack([self.position_rows(relations, position) for position in range(len(columns))])
-        factor = self.scale / tables["bias"].shape[-1]
-        ids = (relations, position_rows, columns, replacements)
-        return softmax_loss_per_fact(tables["entities"], tables["relations"], tables["bias"], ids, factor)
+        sides = tables["entities"], tables["relations"], tables["bias"]
+        arrays = map(as_array, (*sides, relations, position_rows, columns, replacements))
+        loss, *gradients = softmax_per_fact(*arrays, self.scale / sides[2].shape[-1])  # type: ignore[call-arg,arg-type]
+        return with_gradients(loss, gradients, *sides)
 
     def fused_loss_shared(
         self, tables: Parameters, relation: Tensor, columns: Tensor, excluded: list[Excluded]
@@ -165,26 +159,20 @@ class ReAlE(Model, ColumnDropout, FusedLoss, FusedQuestions, Summable):
         if not self._fusible(tables):
             return None
         weights = rows(tables["relations"], self.position_rows(relation, 0) + torch.arange(len(columns)))
-        bias = rows(tables["bias"], relation)
-        return softmax_loss_shared(tables["entities"], weights, bias, columns, excluded, self.scale / len(bias))
+        sides = tables["entities"], weights, rows(tables["bias"], relation)
+        x, r, b, ids = map(as_array, (*sides, columns))
+        loss, *gradients = softmax_shared(x, r, b, ids, excluded, self.scale / len(b))
+        return with_gradients(loss, gradients, *sides)
 
     def question_gradients(
-        self,
-        parameters: Parameters,
-        questions: Questions,
-        chosen: Int64,
-        pool: Int64 | None,
-        objective: Objective,
-        rng: torch.Generator,
+        self, parameters: Parameters, batch: QuestionBatch, rng: torch.Generator
     ) -> tuple[float, float, list[Gradient]] | None:
         """Return loss, weight and gradients by one kernel, for the sigmoid on the CPU."""
         mapped = self.settings.entity_map == "sigmoid"
         fits = mapped or self.settings.entity_map == "none"
         if not (fits and self._fusible(parameters) and not self.settings.input_dropout):
             return None
-        from relatum.kernels.question_loss import question_gradients
-
-        kept = self.kept_columns(rng)
+        questions, kept = batch.questions, self.kept_columns(rng)
         windows = kept["bias"].numpy() if kept else np.arange(self.windows)
         columns = kept["entities"].numpy() if kept else None
         relation, first = questions.relation, int(self._first_rows[questions.relation])
@@ -193,11 +181,11 @@ class ReAlE(Model, ColumnDropout, FusedLoss, FusedQuestions, Summable):
             (relation, first),
             questions.position,
             (questions.given, questions.answers, questions.starts),
-            chosen,
-            pool,
+            batch.chosen,
+            batch.pool,
             windows,
             self.scale / len(windows),
-            objective,
+            batch.objective,
             mapped=mapped,
         )
         positions = np.arange(first, first + len(found.relations))

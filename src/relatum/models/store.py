@@ -87,15 +87,7 @@ def load_model(folder: Path) -> tuple[Model, Parameters]:
         raise StoreError(
             "incomplete-model", f"not a saved model, for {Path(str(error.filename)).name} is missing", place=folder
         ) from None
-    except (
-        LookupError,
-        TypeError,
-        AttributeError,
-        ValueError,
-        OverflowError,
-        RecursionError,
-        RelatumError,
-    ) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, OverflowError, RecursionError, RelatumError) as error:
         reason = " ".join(str(error).split())
         raise StoreError(
             "damaged-file", f"a damaged or foreign model ({type(error).__name__}: {reason})", place=folder
@@ -159,32 +151,27 @@ def _tensors(path: Path) -> dict[str, Tensor]:
 def _fitting(folder: Path, model: Model, tensors: dict[str, Tensor]) -> Parameters:
     """Return the parameters if they are exactly those that the model has, in name, shape and type."""
     expected = model.parameter_shapes()
-    for name in sorted(expected.keys() ^ tensors.keys()):
-        raise StoreError(
-            "model-of-other-shape",
-            f"parameter {name!r} is {('missing' if name in expected else 'not one of the model')}",
-            place=folder,
-        )
-    for name, wanted in expected.items():
-        found = tensors[name]
-        if found.dtype == torch.bfloat16 and name in model.entity_tables:
-            found = tensors[name] = found.float()
-        if found.shape != wanted.shape:
-            raise StoreError(
-                "model-of-other-shape", f"parameter {name!r} has shape {[*found.shape]}, not {[*wanted.shape]}", place=folder
-            )
-        if found.dtype != wanted.dtype:
-            raise StoreError(
-                "model-of-other-shape", f"parameter {name!r} is {found.dtype}, not {wanted.dtype}", place=folder
-            )
-        if not all_finite(found):
-            raise StoreError(
-                "model-of-other-shape",
-                f"parameter {name!r} holds a number that is not finite",
-                place=folder,
-                remedy="train the model again",
-            )
+    for name in model.entity_tables:
+        if name in tensors and tensors[name].dtype == torch.bfloat16:
+            tensors[name] = tensors[name].float()
+    for name in sorted(expected.keys() | tensors.keys()):
+        if fault := fault_of(tensors.get(name), expected.get(name)):
+            reason = f"parameter {name!r} {fault}"
+            raise StoreError("model-of-other-shape", reason, place=folder, remedy="train the model again")
     return {name: tensors[name] for name in expected}
+
+
+def fault_of(found: Tensor | None, wanted: Tensor | None) -> str | None:
+    """Return why a tensor is not like the one that is wanted, with finite numbers; None where it is."""
+    if found is None:
+        return "is missing"
+    if wanted is None:
+        return "is not one of the model"
+    if found.shape != wanted.shape:
+        return f"has shape {[*found.shape]}, not {[*wanted.shape]}"
+    if found.dtype != wanted.dtype:
+        return f"is {found.dtype}, not {wanted.dtype}"
+    return None if all_finite(found) else "holds a number that is not finite"
 
 
 def all_finite(tensor: Tensor) -> bool:

@@ -62,22 +62,33 @@ class Objective(NamedTuple):
     smoothing: float = 0.0
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class QuestionBatch:
+    """Some questions at one position of one relation, and what is asked of them.
+
+    Attributes:
+        questions: some of these.
+        chosen: which of them.
+        pool: what they are compared with beside their answers; None for every entity.
+        objective: what is asked of the scores.
+    """
+
+    questions: Questions
+    chosen: Int64
+    pool: Int64 | None
+    objective: Objective
+
+
 class FusedQuestions(ABC):
     """The softmax loss of questions and its gradient from one kernel, from the parameters to the rows that are touched."""
 
     @abstractmethod
     def question_gradients(
-        self,
-        parameters: Parameters,
-        questions: Questions,
-        chosen: Int64,
-        pool: Int64 | None,
-        objective: Objective,
-        rng: torch.Generator,
+        self, parameters: Parameters, batch: QuestionBatch, rng: torch.Generator
     ) -> tuple[float, float, list[Gradient]] | None:
-        """Return the mean loss per answer of the chosen questions, their weight, and gradients; None where no kernel fits.
+        """Return the mean loss per answer of a batch, its weight, and gradients; None where no kernel fits.
 
-        `pool` holds what they are compared with beside their answers, None for every entity; `rng` is that of dropout.
+        `rng` is that of dropout.
         """
 
 

@@ -29,8 +29,7 @@ from relatum.runs.trained import Kind, Trained
 from relatum.runs.validated import Validated, validated
 from relatum.settings import whole_number
 from relatum.tables.more_rows import joined_rows
-from relatum.training.fold_in import facts_with, fold_in
-from relatum.training.new_entities import init_new_entities
+from relatum.training.fold_in import facts_with, fold_in, init_new_entities
 
 _VALIDATED, _NEW_FACTS = 1000, 250  # facts that are ranked at most before and after: of valid, and of the new ones
 

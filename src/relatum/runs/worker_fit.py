@@ -37,8 +37,7 @@ from relatum.runs.spec import Spec
 from relatum.runs.trackers import Trackers, tracked
 from relatum.runs.validated import save_validated
 from relatum.training.checkpoint import load_state, remove_state, require_fitting
-from relatum.training.loop import State, start, train
-from relatum.training.steps import Steps
+from relatum.training.loop import State, Steps, start, train
 from relatum.workers.group import Group, Shares
 from relatum.workers.ranking import SharedScorer
 from relatum.workers.states import gathered, load_parts, own_part, remove_scratch, save_parts, scratch_folder

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from relatum.errors import RelatumError
 from relatum.models.base import Model, Parameters
-from relatum.models.store import all_finite, holds_tensors, read_own_tensors, write_own_tensors
+from relatum.models.store import fault_of, holds_tensors, read_own_tensors, write_own_tensors
 from relatum.training.loop import State
 from relatum.training.optimizer import Optimizer
 from relatum.training.settings import TrainingSettings
@@ -108,7 +108,7 @@ def require_fitting(
         if not found and (part == "mean" or (part == "best" and not state.best_epoch and not state.done)):  # none yet
             continue
         for name in sorted(tensors.keys() | found.keys()):
-            if fault := _fault(found.get(name), tensors.get(name)):
+            if fault := fault_of(found.get(name), tensors.get(name)):
                 what = f"{part}/{name} {fault}"
                 raise RelatumError(
                     "checkpoint-of-other-run",
@@ -116,16 +116,6 @@ def require_fitting(
                     place=path,
                     remedy="remove it to train from the beginning",
                 )
-
-
-def _fault(found: Tensor | None, wanted: Tensor | None) -> str | None:
-    if found is None:
-        return "is missing"
-    if wanted is None:
-        return "is not one of the model"
-    if (found.shape, found.dtype) != (wanted.shape, wanted.dtype):
-        return "has another shape or type"
-    return None if all_finite(found) else "holds a number that is not finite"
 
 
 def best_tag(state: State) -> str:

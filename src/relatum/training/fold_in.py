@@ -1,17 +1,26 @@
-"""Folding entities into a trained model: their rows are fitted to the facts that hold them, and nothing else moves."""
+"""Folding entities into a trained model: where new ones start, and how their rows are fitted to the facts that hold them.
+
+A new entity starts near the known ones that share neighbours with it. A neighbour of an entity in a fact is each other
+entity of it, with the relation and the two positions. A neighbour that few known entities have says much: each of n that
+have it counts 1 / n. A new entity starts at the mean of the known ones, weighed by the square of what they share with it.
+One that shares no neighbour starts at the mean of those that stand at its positions, one without these at the mean of all.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 import torch
 
-from relatum.arrays import Int64
+from relatum.arrays import Bool, Float32, Float64, Int64
 from relatum.data.hypergraph import Hypergraph
+from relatum.data.sorting import differs_from_previous, row_order, spread
 from relatum.data.splitting import select_facts
+from relatum.data.vocabulary import Ids
 from relatum.errors import NumericError
 from relatum.kernels import parallel
 from relatum.models.base import Model, Parameters
@@ -19,15 +28,16 @@ from relatum.models.ops import one_torch_thread
 from relatum.models.training_protocols import Gradient
 from relatum.progress import progress
 from relatum.training.batches import epoch_batches
-from relatum.training.new_entities import spread_of
+from relatum.training.loop import LocalSteps
 from relatum.training.optimizer import Adam
 from relatum.training.rows import FactRows
 from relatum.training.settings import TrainingSettings
-from relatum.training.steps import LocalSteps
 
 _EPOCHS, _MOST_EPOCHS, _VISITS = 10, 40, 20_000  # few facts are seen more often, until so many have been seen
 _LEARNING_RATE, _FINAL_FACTOR = 0.2, 0.05  # in units of the spread of the rows that stand still, and its share at the end
 _OTHERS = 256  # facts without the entities that an epoch has at least, if there are as many
+_MANY = 256  # a neighbour that more known entities have is left out: it says little, and costs much
+_NOISE = 0.1  # of the spread: new entities with the same neighbours must not start alike, or they might never part
 
 
 def fold_in(
@@ -56,10 +66,22 @@ def fold_in(
     mine, others = _parted(facts, entities)
     if not len(mine):
         return fitted
-    settings = _settings(training, _epochs(mine, others), _LEARNING_RATE * _spread(model, parameters, facts, entities))
+    count = min(len(others), max(len(mine), _OTHERS))  # of other facts in an epoch
+    settings = replace(  # they were chosen on validation facts; of training there remains the loss
+        training,
+        epochs=min(_MOST_EPOCHS, max(_EPOCHS, _VISITS // (len(mine) + count))),
+        batch_size=64,
+        batches_per_step=4,
+        negative_sampling="shared",
+        num_negatives=256,
+        in_relation_share=0.5,
+        learning_rate=_LEARNING_RATE * _spread(model, parameters, facts, entities),
+    )
     ids = torch.from_numpy(entities)
     optimizer = Adam({name: fitted[name].index_select(0, ids) for name in model.entity_tables})
-    rows = _FoldedRows(_without_dropout(model), fitted, facts, entities, settings, seed)
+    none: dict[str, Any] = {one.name: 0.0 for one in fields(model.settings) if one.name.endswith("dropout")}
+    still = type(model)(model.graph, replace(model.settings, **none))
+    rows = _FoldedRows(still, facts, settings, seed, (fitted, entities), (mine, others, count))
     with one_torch_thread(), parallel.pool_of_threads() as pool, progress("fitting", settings.epochs) as advance:
         steps = LocalSteps(rows, optimizer, pool)
         for epoch in range(settings.epochs):
@@ -81,17 +103,23 @@ class _FoldedRows(FactRows):
     """Facts that hold some entities, and in each epoch about as many others; gradients are of these entities' rows alone."""
 
     def __init__(
-        self, model: Model, tables: Parameters, facts: Hypergraph, entities: Int64, settings: TrainingSettings, seed: int
+        self,
+        model: Model,
+        facts: Hypergraph,
+        settings: TrainingSettings,
+        seed: int,
+        held: tuple[Parameters, Int64],
+        parts: tuple[Hypergraph, Hypergraph, int],
     ) -> None:
         super().__init__(model, facts, settings, seed)
-        self._tables, self._entities = tables, entities
-        self._mine, self._others = _parted(facts, entities)
+        self._tables, self._entities = held
+        self._mine, self._others, self._count = parts
 
     def start_epoch(self, epoch: int) -> int:
         """Draw the other facts, and cut all into batches."""
         rng = np.random.default_rng([self.seed, epoch, 0, 1])  # not one of `step_rng`
         drawn = np.zeros(len(self._others), np.bool_)
-        drawn[rng.permutation(len(self._others))[: _others(self._mine, self._others)]] = True
+        drawn[rng.permutation(len(self._others))[: self._count]] = True
         facts = Hypergraph.union([self._mine, select_facts(self._others, drawn)]) if drawn.any() else self._mine
         self._epoch, self._batches = epoch, epoch_batches(facts, self.settings.batch_size, self.seed, epoch, mixed=False)
         return len(self._batches)
@@ -119,29 +147,6 @@ def _parted(facts: Hypergraph, entities: Int64) -> tuple[Hypergraph, Hypergraph]
     return select_facts(distinct, held), select_facts(distinct, ~held)
 
 
-def _settings(training: TrainingSettings, epochs: int, learning_rate: float) -> TrainingSettings:
-    """Return the settings of folding, which were chosen on validation facts; of training there remains the loss."""
-    return replace(
-        training,
-        epochs=epochs,
-        batch_size=64,
-        batches_per_step=4,
-        negative_sampling="shared",
-        num_negatives=256,
-        in_relation_share=0.5,
-        learning_rate=learning_rate,
-    )
-
-
-def _others(mine: Hypergraph, others: Hypergraph) -> int:
-    """Return how many other facts an epoch has."""
-    return min(len(others), max(len(mine), _OTHERS))
-
-
-def _epochs(mine: Hypergraph, others: Hypergraph) -> int:
-    return min(_MOST_EPOCHS, max(_EPOCHS, _VISITS // (len(mine) + _others(mine, others))))
-
-
 def _spread(model: Model, parameters: Parameters, facts: Hypergraph, entities: Int64) -> float:
     """Return how far the rows lie apart that stand still and have been trained."""
     still = facts.degrees() > 0
@@ -151,14 +156,103 @@ def _spread(model: Model, parameters: Parameters, facts: Hypergraph, entities: I
     return spread_of(rows) or 1.0
 
 
-def _without_dropout(model: Model) -> Model:
-    none: dict[str, Any] = {one.name: 0.0 for one in fields(model.settings) if one.name.endswith("dropout")}
-    return type(model)(model.graph, replace(model.settings, **none))
-
-
 def _of(entities: Int64, gradient: Gradient) -> Gradient:
     """Return the part of a gradient that is of the entities; its rows are indices among them."""
     rows = np.arange(len(gradient.values)) if gradient.rows is None else gradient.rows
     kept = np.flatnonzero(np.isin(rows, entities))
     values = gradient.values.index_select(0, torch.from_numpy(kept))
     return Gradient(gradient.name, np.searchsorted(entities, rows[kept]), gradient.columns, values)
+
+
+def init_new_entities(model: Model, parameters: Parameters, facts: Hypergraph, new: Int64, seed: int) -> Parameters:
+    """Return the parameters with rows for new entities to start from; nothing else differs.
+
+    Args:
+        model: the model.
+        parameters: of its entity tables, only the rows of known entities are read.
+        facts: all training facts; an entity is known if it occurs in them and is not new.
+        new: the entities to give rows to, ascending.
+        seed: of the noise.
+    """
+    known = facts.degrees() > 0
+    known[new] = False
+    shared = _shared(facts, new, known)
+    positions = _positions(facts, np.setdiff1d(new, list(shared)))
+    rng = np.random.default_rng(seed)
+    result = dict(parameters)
+    for name in model.entity_tables:
+        table = parameters[name].detach().clone()
+        rows = table.view(len(table), -1).numpy()
+        middle = rows[known].mean(0)
+        noise = _NOISE * spread_of(rows[known])
+        for entity in new.tolist():
+            if entity in shared:
+                others, weights = shared[entity]
+                start = (rows[others] * weights[:, None]).sum(0)
+            else:
+                means = [rows[others].mean(0) for others in _at(facts, positions.get(entity, []), known)]
+                start = np.mean(means, axis=0) if means else middle
+            rows[entity] = start + noise * rng.standard_normal(rows.shape[1])
+        result[name] = table
+    return result
+
+
+def spread_of(rows: Float32) -> float:
+    """Return how far rows lie from their mean: the root of the mean square over all coordinates."""
+    return float(np.sqrt(np.mean((rows - rows.mean(0)) ** 2, dtype=np.float64)))
+
+
+def _shared(facts: Hypergraph, new: Int64, known: Bool) -> dict[int, tuple[Int64, Float64]]:
+    """Return for each new entity the known ones that share neighbours with it, if any, and weights that add up to 1."""
+    size = len(facts.entities)
+    is_new = np.zeros(size, np.bool_)
+    is_new[new] = True
+    parts = [part for part in _joined(facts, is_new, known) if len(part[0])]
+    if not parts:
+        return {}
+    entities, others, shares = (np.concatenate(column) for column in zip(*parts, strict=True))
+    pairs, number = np.unique(entities * size + others, return_inverse=True)
+    entities, others, weights = pairs // size, pairs % size, np.bincount(number, shares) ** 2
+    found, first = np.unique(entities, return_index=True)
+    groups = zip(found.tolist(), np.split(others, first[1:]), np.split(weights, first[1:]), strict=True)
+    return {entity: (mine, heavy / heavy.sum()) for entity, mine, heavy in groups}
+
+
+def _joined(facts: Hypergraph, is_new: Bool, known: Bool) -> Iterator[tuple[Int64, Int64, Float64]]:
+    """Yield (new entity, known entity, 1 / n) wherever n known entities have a neighbour of a new one."""
+    for block in facts.blocks.values():
+        for position, entities in enumerate(block.columns):
+            mine, theirs = is_new[entities], known[entities]
+            for other, neighbours in enumerate(block.columns):
+                if other == position or not mine.any():
+                    continue
+                wanted, new = _distinct(block.relations[mine], neighbours[mine], entities[mine], len(is_new))
+                kept, others = _distinct(block.relations[theirs], neighbours[theirs], entities[theirs], len(is_new))
+                first, last = (np.searchsorted(kept, wanted, side) for side in ("left", "right"))
+                counts = np.where(last - first <= _MANY, last - first, 0)
+                yield np.repeat(new, counts), others[spread(first, counts)], np.repeat(1 / np.maximum(counts, 1), counts)
+
+
+def _distinct(relations: Ids, neighbours: Ids, entities: Ids, size: int) -> tuple[Int64, Int64]:
+    """Return each (relation and neighbour, as one number; entity) once, by that number; there are `size` entities."""
+    order = row_order([relations, neighbours, entities], [int(relations.max(initial=0)) + 1, size, size])
+    kept = order[differs_from_previous([relations[order], neighbours[order], entities[order]])]
+    return relations[kept].astype(np.int64) * size + neighbours[kept], entities[kept].astype(np.int64)
+
+
+def _positions(facts: Hypergraph, entities: Int64) -> dict[int, list[tuple[str, int]]]:
+    """Return the relations and positions that each of some entities stands at."""
+    found: dict[int, list[tuple[str, int]]] = {}
+    for relation in facts.schema:
+        for position, column in enumerate(facts.table(relation.name).columns):
+            for entity in np.intersect1d(column, entities).tolist():
+                found.setdefault(entity, []).append((relation.name, position))
+    return found
+
+
+def _at(facts: Hypergraph, positions: list[tuple[str, int]], known: Bool) -> Iterator[Int64]:
+    """Yield the known entities of each relation and position that has any."""
+    for relation, position in positions:
+        column = facts.table(relation).columns[position]
+        if known[column].any():
+            yield np.unique(column[known[column]]).astype(np.int64)

@@ -1,11 +1,15 @@
-"""The training loop: epochs of steps, validation, the best parameters kept, and a caller that watches."""
+"""The training loop: epochs of steps, validation, the best parameters kept, and a caller that watches.
+
+A step takes the gradients of some batches from the same parameters, and then the optimizer's steps, batch after batch.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
@@ -15,14 +19,15 @@ from relatum.errors import NumericError, SettingError
 from relatum.kernels import parallel
 from relatum.models.base import Model, Parameters
 from relatum.models.ops import one_torch_thread
+from relatum.models.training_protocols import Gradient
 from relatum.training.clock import Clock
 from relatum.training.optimizer import History, Optimizer
 from relatum.training.rows import Rows, rows_of
 from relatum.training.settings import TrainingSettings
-from relatum.training.shared_roles import SharedRoles
-from relatum.training.steps import LocalSteps, Steps, StepsOf
 
 Quality = float | Mapping[str, float]
+Validate = Callable[[Parameters], Quality]
+Watch = Callable[[str, "State", dict[str, Any]], None]
 
 _FINAL_FACTOR = 0.1  # of a learning rate that falls: its share at the end
 
@@ -46,14 +51,60 @@ class State:
     seconds: float = 0.0  # that training has taken, where minutes are set: else the same seed gives the same state
 
 
+class Steps(Protocol):
+    """What takes the steps of training."""
+
+    def start_epoch(self, epoch: int) -> int:
+        """Cut the rows of an epoch into batches, and return how many batches there are."""
+
+    def gradients(self, numbers: Sequence[int]) -> list[tuple[float, float]]:
+        """Compute the gradients of some batches, and return the mean loss and the weight of each, in order."""
+
+    def apply(self, learning_rate: float) -> None:
+        """Take the optimizer's steps by the gradients that were computed last, in the order of the batches."""
+
+
+StepsOf = Callable[[Rows, Optimizer, Executor], Steps]
+
+
+class LocalSteps:
+    """The steps of one process, which has all parameters; batches are shared out among its threads."""
+
+    def __init__(self, rows: Rows, optimizer: Optimizer, pool: Executor) -> None:
+        self._rows, self._optimizer, self._pool = rows, optimizer, pool
+        self._found: list[Gradient] = []
+
+    def start_epoch(self, epoch: int) -> int:
+        """Cut the rows into batches."""
+        return self._rows.start_epoch(epoch)
+
+    def gradients(self, numbers: Sequence[int]) -> list[tuple[float, float]]:
+        """Compute gradients; where a number is not finite, the loss is none."""
+        results = list(self._pool.map(self._work, numbers))
+        self._found = [gradient for _, _, found in results for gradient in found]
+        return [(loss, weight) for loss, weight, _ in results]
+
+    def apply(self, learning_rate: float) -> None:
+        """Take the steps, and forget the gradients."""
+        found, self._found = self._found, []
+        self._optimizer.apply(found, learning_rate)
+
+    def _work(self, number: int) -> tuple[float, float, list[Gradient]]:
+        with parallel.single_threaded():  # batches are what is shared out among threads here
+            try:
+                return self._rows.gradients(self._optimizer.parameters, number)
+            except FloatingPointError:
+                return math.nan, 1.0, []
+
+
 def train(
     model: Model,
     facts: Hypergraph,
     settings: TrainingSettings,
     seed: int,
     state: State | None = None,
-    validate: Callable[[Parameters], Quality] | None = None,
-    watch: Callable[[str, State, dict[str, Any]], None] = lambda *_: None,
+    validate: Validate | None = None,
+    watch: Watch = lambda *_: None,
     clock: Clock | None = None,
     steps_of: StepsOf = LocalSteps,
     rows: Rows | None = None,
@@ -87,10 +138,9 @@ def train(
     rows = rows_of(model, facts.distinct(), settings, seed) if rows is None else rows
     clock.start_training(state.seconds)
     with one_torch_thread(), parallel.pool_of_threads() as pool:
-        steps = steps_of(rows, optimizer, pool)
+        training = _Training(rows, steps_of(rows, optimizer, pool), settings, state, validate, clock, watch)
         while not state.done:
-            share = _steps(rows, steps, settings, state, validate, clock, watch)
-            validated = _close_epoch(rows, settings, state, share, validate, clock, watch)
+            validated = training.close_epoch(training.take_steps())
             state.done = state.done or (validated and clock.share() >= 1)  # an epoch without a step would be of no use
     watch("end", state, {})
     return state
@@ -100,8 +150,6 @@ def start(model: Model, settings: TrainingSettings, seed: int, entities: range |
     """Return the state before the first step, with the rows of some entities alone if these are named."""
     _require_room(model, settings, entities)
     parameters = model.init_parameters(torch.Generator().manual_seed(seed), entities)
-    if settings.share_roles:
-        parameters = SharedRoles.of(model).parted(parameters)
     return State(parameters, Optimizer(parameters).history)
 
 
@@ -123,76 +171,77 @@ def _require_room(model: Model, settings: TrainingSettings, entities: range | No
         )
 
 
-def _steps(
-    rows: Rows,
-    taking: Steps,
-    settings: TrainingSettings,
-    state: State,
-    validate: Callable[[Parameters], Quality] | None,
-    clock: Clock,
-    watch: Callable[[str, State, dict[str, Any]], None],
-) -> float:
-    """Take the steps of an epoch that are left, and return the share of it that was gone through before time was up."""
-    batches = taking.start_epoch(state.epoch)
-    steps = -(-batches // settings.batches_per_step)
-    while state.step < steps and clock.share() < 1:
-        if validate is not None and clock.needs_rehearsal():
+@dataclass(frozen=True, eq=False, slots=True)
+class _Training:
+    """What an epoch is taken with."""
+
+    rows: Rows
+    steps: Steps
+    settings: TrainingSettings
+    state: State
+    validate: Validate | None
+    clock: Clock
+    watch: Watch
+
+    def take_steps(self) -> float:
+        """Take the steps of an epoch that are left, and return the share of it that was gone through before time was up."""
+        settings, state, clock = self.settings, self.state, self.clock
+        batches = self.steps.start_epoch(state.epoch)
+        steps = -(-batches // settings.batches_per_step)
+        while state.step < steps and clock.share() < 1:
+            if self.validate is not None and clock.needs_rehearsal():
+                with clock.measured("validation"):
+                    self.validate(as_stored(state.parameters, self.rows.model, settings))
+            chosen = range(batches)[state.step * settings.batches_per_step : (state.step + 1) * settings.batches_per_step]
+            passed = (state.epoch + state.step / steps) / settings.epochs
+            learning_rate = _learning_rate(settings, min(1.0, max(passed, clock.share())))
+            results = self.steps.gradients(chosen)
+            total = sum(loss * weight for loss, weight in results)
+            weight = sum(weight for _, weight in results)
+            if not math.isfinite(total):
+                raise NumericError(
+                    "diverged", f"the loss is {total} in epoch {state.epoch + 1}: try a smaller training.learning_rate"
+                )
+            self.steps.apply(learning_rate)
+            state.step += 1
+            state.loss += total
+            state.seconds = clock.seconds()
+            done = self._done(state.epoch + state.step / steps)
+            self.watch("step", state, {"loss": total / weight, "facts": weight, "done": done})
+        return state.step / steps
+
+    def close_epoch(self, share: float) -> bool:
+        """Validate if it is time, which is returned, and go over to the next epoch.
+
+        Only then is `watch` called, so that no state is half way.
+        """
+        settings, state, clock = self.settings, self.state, self.clock
+        loss, epoch = state.loss / (self.rows.weight * max(share, 1e-9)), state.epoch + 1
+        last = epoch >= (state.refit or settings.epochs) or clock.share() >= 1
+        kept = as_stored(_average(state, settings), self.rows.model, settings)
+        validation: dict[str, Any] | None = None
+        due = epoch % settings.validate_every == 0 and clock.has_time_to_validate()
+        if self.validate is not None and (last or due):
             with clock.measured("validation"):
-                validate(as_stored(state.parameters, rows.model, settings))
-        chosen = range(batches)[state.step * settings.batches_per_step : (state.step + 1) * settings.batches_per_step]
-        passed = (state.epoch + state.step / steps) / settings.epochs
-        learning_rate = _learning_rate(settings, min(1.0, max(passed, clock.share())))
-        results = taking.gradients(chosen)
-        total = sum(loss * weight for loss, weight in results)
-        weight = sum(weight for _, weight in results)
-        if not math.isfinite(total):
-            raise NumericError(
-                "diverged", f"the loss is {total} in epoch {state.epoch + 1}: try a smaller training.learning_rate"
-            )
-        taking.apply(learning_rate)
-        state.step += 1
-        state.loss += total
-        state.seconds = clock.seconds()
-        done = _done(settings, state, state.epoch + state.step / steps, clock)
-        watch("step", state, {"loss": total / weight, "facts": weight, "done": done})
-    return state.step / steps
+                found = self.validate(kept)
+            (_, score), *others = found.items() if isinstance(found, Mapping) else [("score", found)]
+            better = score > state.best_score
+            state.stale = 0 if better else state.stale + 1
+            if better:
+                state.best, state.best_score, state.best_epoch = _copy(kept), score, epoch
+            validation = {"score": score, "best": better, **dict(others)}
+        state.epoch, state.step, state.loss, state.seconds = epoch, 0, 0.0, clock.seconds()
+        state.done = last or (settings.patience > 0 and state.stale >= settings.patience)
+        if self.validate is None and state.done:
+            state.best, state.best_epoch = _copy(kept), epoch
+        self.watch("epoch", state, {"loss": loss, "done": self._done(epoch), "validation": validation})
+        if validation is not None:
+            self.watch("validation", state, validation)
+        return validation is not None
 
-
-def _close_epoch(
-    rows: Rows,
-    settings: TrainingSettings,
-    state: State,
-    share: float,
-    validate: Callable[[Parameters], Quality] | None,
-    clock: Clock,
-    watch: Callable[[str, State, dict[str, Any]], None],
-) -> bool:
-    """Validate if it is time, which is returned, and go over to the next epoch.
-
-    Only then is `watch` called, so that no state is half way.
-    """
-    loss, epoch = state.loss / (rows.weight * max(share, 1e-9)), state.epoch + 1
-    last = epoch >= (state.refit or settings.epochs) or clock.share() >= 1
-    kept = as_stored(_average(state, settings), rows.model, settings)
-    validation: dict[str, Any] | None = None
-    due = epoch % settings.validate_every == 0 and clock.has_time_to_validate()
-    if validate is not None and (last or due):
-        with clock.measured("validation"):
-            found = validate(kept)
-        (_, score), *others = found.items() if isinstance(found, Mapping) else [("score", found)]
-        better = score > state.best_score
-        state.stale = 0 if better else state.stale + 1
-        if better:
-            state.best, state.best_score, state.best_epoch = _copy(kept), score, epoch
-        validation = {"score": score, "best": better, **dict(others)}
-    state.epoch, state.step, state.loss, state.seconds = epoch, 0, 0.0, clock.seconds()
-    state.done = last or (settings.patience > 0 and state.stale >= settings.patience)
-    if validate is None and state.done:
-        state.best, state.best_epoch = _copy(kept), epoch
-    watch("epoch", state, {"loss": loss, "done": _done(settings, state, epoch, clock), "validation": validation})
-    if validation is not None:
-        watch("validation", state, validation)
-    return validation is not None
+    def _done(self, passed: float) -> float:
+        """Return the share of training that is behind after so many epochs; it may still end early."""
+        return min(1.0, max(passed / (self.state.refit or self.settings.epochs), self.clock.share()))
 
 
 def _average(state: State, settings: TrainingSettings) -> Parameters:
@@ -208,16 +257,9 @@ def _average(state: State, settings: TrainingSettings) -> Parameters:
 
 def as_stored(parameters: Parameters, model: Model, settings: TrainingSettings) -> Parameters:
     """Return parameters of training as a saved model will hold them."""
-    if settings.share_roles:
-        parameters = SharedRoles.of(model).summed(parameters)
     if settings.entity_storage == "float32":
         return parameters
     return {**parameters, **{name: parameters[name].bfloat16().float() for name in model.entity_tables}}
-
-
-def _done(settings: TrainingSettings, state: State, passed: float, clock: Clock) -> float:
-    """Return the share of training that is behind after so many epochs; it may still end early."""
-    return min(1.0, max(passed / (state.refit or settings.epochs), clock.share()))
 
 
 def _learning_rate(settings: TrainingSettings, share: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -16,13 +16,10 @@ from relatum.data.vocabulary import Ids
 from relatum.errors import DataError
 from relatum.models.base import Model, Parameters
 from relatum.models.ops import softmax_loss_of_answers
-from relatum.models.training_protocols import ColumnDropout, FusedQuestions, Gradient, Objective, Penalty
-from relatum.training.batches import Batch, epoch_batches, step_rng
-from relatum.training.negatives import NegativeSampler
+from relatum.models.training_protocols import ColumnDropout, FusedQuestions, Gradient, Objective, Penalty, QuestionBatch
+from relatum.training.batches import Batch, NegativeSampler, draw_pool, epoch_batches, step_rng
 from relatum.training.settings import TrainingSettings
-from relatum.training.shared_roles import SharedRoles
-from relatum.training.step import entities_of, gradients
-from relatum.training.step_view import StepView
+from relatum.training.step import StepView, entities_of, gradients
 
 
 class Needs(NamedTuple):
@@ -54,9 +51,6 @@ class Rows(Protocol):
     def needs(self, number: int) -> Needs:
         """Return which part of the entity tables a batch of the epoch reads."""
 
-    def relations(self, number: int) -> Int64:
-        """Return the relations of a batch of the epoch, ascending."""
-
     def gradients(
         self, parameters: Parameters, number: int, among: Int64 | None = None
     ) -> tuple[float, float, list[Gradient]]:
@@ -70,31 +64,8 @@ class Rows(Protocol):
 def rows_of(model: Model, facts: Hypergraph, settings: TrainingSettings, seed: int) -> Rows:
     """Return the rows that the settings ask for."""
     if settings.rows == "questions":
-        return with_shared_roles(QuestionRows(model, questions_of(facts), settings, seed), settings)
-    return with_shared_roles(FactRows(model, facts, settings, seed), settings)
-
-
-def with_shared_roles(rows: Rows, settings: TrainingSettings) -> Rows:
-    """Return rows whose parameters are own and shared ones, if the settings ask for that and anything is shared."""
-    shared = SharedRoles.of(rows.model) if settings.share_roles else None
-    return rows if shared is None or not shared.shared else SharingRows(rows, shared)
-
-
-class SharingRows:
-    """Rows whose parameters are own and shared ones; what they are the rows of knows their sums alone."""
-
-    def __init__(self, rows: Rows, shared: SharedRoles) -> None:
-        self.model, self.weight = rows.model, rows.weight
-        self.start_epoch, self.needs, self.relations = rows.start_epoch, rows.needs, rows.relations
-        self._rows, self._shared = rows, shared
-
-    def gradients(
-        self, parameters: Parameters, number: int, among: Int64 | None = None
-    ) -> tuple[float, float, list[Gradient]]:
-        """Return what the rows return at the sums, with the gradients of shared rows."""
-        relations = None if self.model.reads_facts else self.relations(number)
-        loss, weight, found = self._rows.gradients(self._shared.summed(parameters, relations), number, among)
-        return loss, weight, self._shared.with_shared(found)
+        return QuestionRows(model, questions_of(facts), settings, seed)
+    return FactRows(model, facts, settings, seed)
 
 
 class FactRows:
@@ -119,10 +90,6 @@ class FactRows:
         drawn = self._sampler.draw(batch, rng)
         return Needs(entities_of(batch, drawn, self.settings), _kept_columns(self.model, int(rng.integers(2**62))))
 
-    def relations(self, number: int) -> Int64:
-        """Return the relations of the facts."""
-        return np.unique(np.concatenate([part.relations for part in self._batches[number]]))
-
     def gradients(
         self, parameters: Parameters, number: int, among: Int64 | None = None
     ) -> tuple[float, float, list[Gradient]]:
@@ -130,14 +97,6 @@ class FactRows:
         batch, rng = self._batches[number], step_rng(self.seed, self._epoch, number)
         loss, found = gradients(self.model, parameters, batch, self._sampler, self.settings, rng, among)
         return loss, sum(map(len, batch)), found
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _Batch:
-    """Some questions at one position of one relation."""
-
-    questions: Questions
-    chosen: Int64
 
 
 class QuestionRows:
@@ -169,51 +128,38 @@ class QuestionRows:
 
     def needs(self, number: int) -> Needs:
         """Return the entities of the questions, their answers, and what these are compared with."""
-        batch, rng = self._batch(number), step_rng(self.seed, self._epoch, number)
-        pool = self._pool(batch.questions, rng)
-        columns = _kept_columns(self.model, int(rng.integers(2**62)))
-        if pool is None:
+        batch, dropout_seed = self._batch(number)
+        columns = _kept_columns(self.model, dropout_seed)
+        if batch.pool is None:
             return Needs(None, columns)
-        questions = batch.questions
-        given = questions.given[batch.chosen].ravel()
-        return Needs(np.unique(np.concatenate([pool, *_answers(questions, batch.chosen), given])), columns)
-
-    def relations(self, number: int) -> Int64:
-        """Return the one relation of the questions."""
-        return np.array([self._batches[number][0].relation])
+        given = batch.questions.given[batch.chosen].ravel()
+        return Needs(np.unique(np.concatenate([batch.pool, *_answers(batch), given])), columns)
 
     def gradients(
         self, parameters: Parameters, number: int, among: Int64 | None = None
     ) -> tuple[float, float, list[Gradient]]:
         """Return the mean loss per answer; a batch weighs as much as its answers."""
-        batch, rng = self._batch(number), step_rng(self.seed, self._epoch, number)
-        pool = self._pool(batch.questions, rng)
-        dropout_rng = torch.Generator().manual_seed(int(rng.integers(2**62)))
+        batch, dropout_seed = self._batch(number)
+        dropout_rng = torch.Generator().manual_seed(dropout_seed)
         if among is not None:  # in order, so sums are taken in the order that they have with all entities
             batch = _among(batch, among)
-            pool = None if pool is None else np.searchsorted(among, pool)
         if isinstance(self.model, FusedQuestions):
-            which = (batch.questions, batch.chosen, pool)
-            fused = self.model.question_gradients(parameters, *which, self.objective, dropout_rng)
+            fused = self.model.question_gradients(parameters, batch, dropout_rng)
             if fused is not None:
                 return fused
-        return _by_autograd(self.model, parameters, batch, pool, self.objective, dropout_rng)
+        return _by_autograd(self.model, parameters, batch, dropout_rng)
 
-    def _batch(self, number: int) -> _Batch:
-        questions, chosen = self._batches[number]
-        return _Batch(questions, chosen.astype(np.int64))
+    def _batch(self, number: int) -> tuple[QuestionBatch, int]:
+        """Return a batch of the epoch, with what it is compared with, and the seed of its dropout."""
+        (questions, chosen), rng = self._batches[number], step_rng(self.seed, self._epoch, number)
+        batch = QuestionBatch(questions, chosen.astype(np.int64), self._pool(questions, rng), self.objective)
+        return batch, int(rng.integers(2**62))
 
     def _pool(self, questions: Questions, rng: np.random.Generator) -> Int64 | None:
         """Return what questions are compared with beside their answers, in no order; None for every entity."""
-        settings = self.settings
-        if settings.negative_sampling == "all-entities":
+        if self.settings.negative_sampling == "all-entities":
             return None
-        inside = questions.related.astype(np.int64)
-        wanted = round(settings.in_relation_share * settings.num_negatives)
-        if len(inside) > wanted:
-            inside = inside[rng.integers(0, len(inside), wanted)]
-        anywhere = rng.integers(0, self.model.num_entities, settings.num_negatives - len(inside))
-        return np.concatenate([inside, anywhere])
+        return draw_pool(questions.related.astype(np.int64), self.model.num_entities, self.settings, rng)
 
 
 def _kept_columns(model: Model, seed: int) -> dict[str, Int64]:
@@ -224,15 +170,15 @@ def _kept_columns(model: Model, seed: int) -> dict[str, Int64]:
     return {name: kept[name].numpy() for name in model.entity_tables if name in kept}
 
 
-def _answers(questions: Questions, chosen: Int64) -> list[Ids]:
-    """Return the answers to each of the chosen questions."""
-    return [questions.answers[questions.starts[i] : questions.starts[i + 1]] for i in chosen.tolist()]
-
-
-def _among(batch: _Batch, among: Int64) -> _Batch:
-    """Return a batch whose entities are indices among some, ascending, that hold all of them; it has no other questions."""
+def _answers(batch: QuestionBatch) -> list[Ids]:
+    """Return the answers to each of the questions."""
     questions = batch.questions
-    lists = _answers(questions, batch.chosen)
+    return [questions.answers[questions.starts[i] : questions.starts[i + 1]] for i in batch.chosen.tolist()]
+
+
+def _among(batch: QuestionBatch, among: Int64) -> QuestionBatch:
+    """Return a batch whose entities are indices among some, ascending, that hold all of them; it has no other questions."""
+    questions, lists = batch.questions, _answers(batch)
     found = replace(
         questions,
         given=np.searchsorted(among, questions.given[batch.chosen]).astype(np.int32),
@@ -240,18 +186,19 @@ def _among(batch: _Batch, among: Int64) -> _Batch:
         starts=np.cumsum([0, *map(len, lists)]),
         related=questions.related[:0],  # what is drawn from these is drawn already
     )
-    return _Batch(found, np.arange(len(batch.chosen)))
+    pool = None if batch.pool is None else np.searchsorted(among, batch.pool)
+    return replace(batch, questions=found, chosen=np.arange(len(lists)), pool=pool)
 
 
 def _by_autograd(
-    model: Model, parameters: Parameters, batch: _Batch, pool: Int64 | None, objective: Objective, rng: torch.Generator
+    model: Model, parameters: Parameters, batch: QuestionBatch, rng: torch.Generator
 ) -> tuple[float, float, list[Gradient]]:
     """Return what `QuestionRows.gradients` returns, for any model, by its queries and candidates."""
     questions, chosen = batch.questions, batch.chosen
     given = questions.given[chosen].astype(np.int64)
     entities, compared, ids = None, None, np.arange(len(parameters["entities"]))
-    if pool is not None:
-        ids = np.unique(np.concatenate([pool, *_answers(questions, chosen)]))
+    if batch.pool is not None:
+        ids = np.unique(np.concatenate([batch.pool, *_answers(batch)]))
         entities = np.union1d(ids, given)
         compared = torch.from_numpy(np.searchsorted(entities, ids))
     view = StepView.of(model, entities, np.array([questions.relation]), rng)
@@ -264,7 +211,7 @@ def _by_autograd(
     queries = view.model.queries(tables, relations, filled, questions.position)
     candidates = view.model.candidates(tables, relation[0], questions.position, compared)
     scores = view.model.combine(tables).matrix(queries, candidates)
-    loss, weight = softmax_loss_of_answers(scores, ids, (questions.answers, questions.starts), chosen, objective)
+    loss, weight = softmax_loss_of_answers(scores, ids, (questions.answers, questions.starts), chosen, batch.objective)
     total: Tensor = loss
     if isinstance(view.model, Penalty):
         penalty = view.model.penalty(tables, relations, filled)

@@ -64,12 +64,6 @@ class TrainingSettings(Checked, path="training"):
         "how the learning rate falls to a tenth of itself: not at all, `linear` or `cosine`",
         choices=SCHEDULES,
     )
-    share_roles: bool = setting(
-        False,
-        "add to the parameters of a position a part that all positions with the same role share, in whatever relation: for"
-        " relations with few facts. Where a model has no parameters of positions, relations with the same first two roles"
-        " share. What is kept are the sums; a role of one relation only shares nothing",
-    )
     weight_decay: float = setting(0.0, "added to the gradient, times the parameter, in rows that have a gradient", ge=0)
     ema_decay: float = setting(
         0.0,

@@ -29,7 +29,7 @@ from relatum.models.base import Model, Parameters
 from relatum.models.ops import as_array
 from relatum.models.training_protocols import Gradient
 from relatum.training.optimizer import Optimizer
-from relatum.training.rows import Needs, QuestionRows, Rows, rows_of, with_shared_roles
+from relatum.training.rows import Needs, QuestionRows, Rows, rows_of
 from relatum.training.settings import TrainingSettings
 from relatum.workers.group import Group, Shares, packed, packed_size, unpacked
 from relatum.workers.states import scratch_folder
@@ -48,7 +48,7 @@ def shared_rows(folder: Path, group: Group, model: Model, facts: Hypergraph, set
     path, found = scratch_folder(folder) / "questions.safetensors", list[Rows]()
     group.first_alone(lambda: save_questions(path, questions_of(facts)), "questions")
     group.together(lambda: found.append(QuestionRows(model, map_questions(path), settings, seed)))
-    return with_shared_roles(found[0], settings)
+    return found[0]
 
 
 @dataclass

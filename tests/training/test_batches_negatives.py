@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from relatum import Hypergraph
-from relatum.training.batches import epoch_batches, step_rng
-from relatum.training.negatives import NegativeSampler
+from relatum.training.batches import NegativeSampler, epoch_batches, step_rng
 from relatum.training.settings import TrainingSettings
-from support.mistakes import mistake
 
 FACTS = [("likes", f"a{i}", f"b{i % 3}") for i in range(10)] + [("city", f"c{i}") for i in range(90)]
 GRAPH = Hypergraph.of(FACTS)
@@ -50,9 +47,3 @@ def test_without_a_share_all_entities_are_alike() -> None:
     counts = np.unique(drawn, return_counts=True)[1]
     assert len(counts) == len(GRAPH.entities)
     assert counts.min() > 50
-
-
-@pytest.mark.parametrize("near", [-0.1, 1.1, float("nan")])
-def test_a_share_is_between_nothing_and_all(near: float) -> None:
-    with mistake("setting-out-of-range"):
-        TrainingSettings(in_relation_share=near)

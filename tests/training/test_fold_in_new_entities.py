@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-import relatum.training.new_entities as company
+import relatum.training.fold_in as company
 from relatum import Hypergraph
 from relatum.models import MODELS
 from relatum.models.base import Parameters
-from relatum.training.new_entities import init_new_entities
+from relatum.training.fold_in import init_new_entities
 from support.made_models import made_case
 
 FACTS = [

@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from relatum.models import qualifier_combine as module
+from relatum.models import ops
 from relatum.models.combine import Combine
-from relatum.models.qualifier_combine import MeanLogOdds, MinimumOfSums, log_odds_of_mean
+from relatum.models.minima import MeanLogOdds, MinimumOfSums, log_odds_of_mean
 from support import reference_kernels as reference
 from support.kernels_known import known_of
 
@@ -80,7 +80,7 @@ def test_all_pairs_equal_single_pairs_and_the_twin_with_their_gradients(
     form: Form, backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RELATUM_BACKEND", backend)
-    monkeypatch.setattr(module, "_CHUNK", 300)  # several chunks
+    monkeypatch.setattr(ops, "CHUNK", 300)  # several chunks
     upstream = torch.randn(5, 140, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     results = []
     for dtype, way in ((torch.float32, "matrix"), (torch.float32, "pairs"), (torch.float64, "pairs")):
@@ -98,7 +98,7 @@ def test_all_pairs_equal_single_pairs_and_the_twin_with_their_gradients(
 
 
 def test_gradients_agree_with_finite_differences_in_double(form: Form, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_CHUNK", 60)
+    monkeypatch.setattr(ops, "CHUNK", 60)
     queries, candidates = (each.double() for each in sides(form, 3, 7))
     finite = queries.isfinite().all(0)
     given = queries[:, finite].clone().requires_grad_()
@@ -124,7 +124,7 @@ def test_of_two_equal_sums_the_first_has_the_gradient(backend: str, monkeypatch:
 
 def test_gradients_in_chunks_keep_nothing_of_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RELATUM_BACKEND", "eager")
-    monkeypatch.setattr(module, "_CHUNK", 5000)
+    monkeypatch.setattr(ops, "CHUNK", 5000)
     kept: list[int] = []
 
     def keep(values: Tensor) -> Tensor:
