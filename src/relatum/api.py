@@ -8,7 +8,6 @@ run.complete("sold(drew, ?, book)")
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
@@ -76,7 +75,7 @@ from relatum.tables import Table
 from relatum.tables.changes import Undone, undo_changes
 from relatum.tables.servers import without_password
 from relatum.tables.targets import target_of
-from relatum.time_limit import Limit
+from relatum.time_limit import Limit, now
 from relatum.workers import is_first_worker
 from relatum.workers.group import Group, start_group
 
@@ -484,10 +483,10 @@ def fit(
         progress: show how training goes.
         watch: is called with every step, epoch and validation.
         trackers: are told each event of the journal: `tensorboard`, `mlflow`, or functions of your own.
-        began: the moment, by `time.monotonic()`, from which `minutes` count; by default now.
+        began: the moment, by `relatum.time_limit.now()`, from which `minutes` count; by default now.
         settings: settings of the model and of training by name, such as dim=40 and epochs=50.
     """
-    began = time.monotonic() if began is None else began
+    began = now() if began is None else began
     if isinstance(data, Spec):
         if spec is not None:
             raise SettingError(

@@ -1,6 +1,6 @@
-"""How long the search for answers may take: what it has found by then is what there is.
+"""A clock for work that may take so long, and a time limit for searches, which return the best found so far.
 
-Compiling kernels does not count: it comes once per machine, and must not change what is found the first time.
+Compiling kernels does not count: it comes once per machine, and must not change what is found or learned the first time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ def leave_out(seconds: float) -> None:
     _left_out += seconds
 
 
-def _now() -> float:
+def now() -> float:
+    """Return the seconds of a clock that stands still while kernels are compiled."""
     return time.monotonic() - _left_out
 
 
@@ -38,18 +39,18 @@ class Limit:
                 "setting-out-of-range", f"must be above 0, or None for no limit, not {seconds}", place="seconds"
             )
         self.seconds, self._advance = seconds, advance
-        self._began = self._last = _now()
+        self._began = self._last = now()
         self._end = math.inf if seconds is None else self._began + seconds
         self.stopped = False
         self._whole: Limit | None = None
 
     def reached(self) -> bool:
         """Return whether the time is over; `stopped` then remembers that a search ended early."""
-        now = _now()
-        if self._advance is not None and (passed := int(1000 * (now - self._last))) > 0:
+        moment = now()
+        if self._advance is not None and (passed := int(1000 * (moment - self._last))) > 0:
             self._advance(passed)
             self._last += passed / 1000
-        over = now >= self._end
+        over = moment >= self._end
         if over:
             self.stop()
         return over
@@ -65,6 +66,6 @@ class Limit:
         part = Limit(None, self._advance)
         part._whole = self
         if self._end != math.inf:
-            now = _now()
-            part._end = now + share * max(0.0, self._end - now)
+            moment = now()
+            part._end = moment + share * max(0.0, self._end - moment)
         return part

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from relatum.runs import recipe
 from relatum.runs.fit import facts_of
 from relatum.runs.recipe import fitted_to_minutes, spec_of, suited_to_facts
 from relatum.runs.spec import Spec
+from relatum.time_limit import now
 from support.mistakes import mistake
 
 SPLIT = relatum.load("example")
@@ -92,7 +92,7 @@ def test_what_auto_cannot_do_is_refused() -> None:
 def test_what_was_spent_before_training_is_taken_from_its_time() -> None:
     settings = {"minutes": 0.05, "epochs": 100_000, "dim": 20, "progress": False}
     early = relatum.fit("example", **settings)  # type: ignore[arg-type]
-    late = relatum.fit("example", began=time.monotonic() - 3_600, **settings)  # type: ignore[arg-type]
+    late = relatum.fit("example", began=now() - 3_600, **settings)  # type: ignore[arg-type]
     assert 0 < late.history.epochs < early.history.epochs
     assert late.history.best is not None
     assert late.calibration is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +12,7 @@ import typer
 from relatum.cli.options import Changes, Json, RunFolder, RunOut
 from relatum.cli.output import print_json, print_table, say
 from relatum.formatting import count, duration, number
+from relatum.time_limit import now
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +46,7 @@ def train(
     ] = None,
 ) -> None:
     """Train a model into a run directory; stop it with Ctrl-C, and resume it with --resume."""
-    began = time.monotonic()  # before what takes long to import
+    began = now()  # before what takes long to import
 
     from relatum.workers import is_first_worker
 

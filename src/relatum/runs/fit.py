@@ -45,6 +45,7 @@ from relatum.runs.trained import Kind
 from relatum.runs.validated import Validated, fitted_columns, save_validated, validated
 from relatum.tables import Imported, read
 from relatum.tables.more_rows import facts_of_rows, read_more_rows
+from relatum.time_limit import now
 from relatum.training.checkpoint import load_state, require_fitting, save_state
 from relatum.training.clock import Clock
 from relatum.training.loop import State, as_stored, start, train
@@ -128,7 +129,7 @@ def fit_in_memory(
     trackers: Trackers | None = None,
 ) -> Kind:
     """Return a run of some kind, trained on a split, with nothing kept on disk; `began` and `trackers` as for `fit_into`."""
-    began = time.monotonic() if began is None else began
+    began = now() if began is None else began
     spec = spec_for(spec, split)
     journal = Journal()
 
@@ -162,9 +163,9 @@ def fit_into(
     """Train into a new directory, which then holds all that a trained model needs, the facts included.
 
     The facts are asked for, by `split`, once the directory is known to be free; `training.minutes` count from the moment
-    `began`, by `time.monotonic`, by default now.
+    `began`, by `time_limit.now`, by default now.
     """
-    began = time.monotonic() if began is None else began
+    began = now() if began is None else began
     require_free(folder)
     facts = split()
     spec = spec_for(spec, facts)
@@ -178,7 +179,7 @@ def resume(
     folder: Path, watch: Watch = lambda *_: None, began: float | None = None, trackers: Trackers | None = None
 ) -> None:
     """Continue a run from its last checkpoint; what comes out is the same, to the bit, as without the break."""
-    began = time.monotonic() if began is None else began
+    began = now() if began is None else began
     require_resumable(folder)
     with held(folder):
         _run(folder, Spec.of_run(folder / SPEC), load_facts(folder), watch, began, trackers)

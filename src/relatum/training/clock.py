@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+from relatum import time_limit
 
 _LEAST = 0.1  # of the minutes that training has, however little is left: without any there would be no model
 _LATE = 0.4  # of the time: by then it should be known how long a validation takes
@@ -20,9 +21,9 @@ class Clock:
 
     Args:
         minutes: that the whole run may take; None for any time.
-        began: the moment from which they count; by default now.
+        began: the moment, by the same clock, from which they count; by default now.
         equal_parts: how many times as long as training a run takes without what is reserved: 2 where a refit follows.
-        now: tells the moment, in seconds.
+        now: tells the moment, in seconds; by default kernels are compiled in no time.
     """
 
     def __init__(
@@ -30,7 +31,7 @@ class Clock:
         minutes: float | None = None,
         began: float | None = None,
         equal_parts: int = 1,
-        now: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time_limit.now,
     ) -> None:
         self._now, self._parts = now, equal_parts
         self._whole = math.inf if minutes is None else 60 * minutes
