@@ -68,7 +68,7 @@ def test_two_processes_share_the_trials(tune: Relatum, folder: Path) -> None:
     assert (mine[0], other.returncode) == (0, 0), (mine, yours)
     told = trials_in(mine[2]), trials_in(yours[1])
     assert all(told)  # both had a part in it: there are many more trials than begin while the second one starts
-    assert sorted(told[0] + told[1]) == [f"trial {number}" for number in range(12)]
+    assert sorted(told[0] + told[1]) == sorted(f"trial {number}" for number in range(12))  # each once
     last = max((json.loads(out) for out in (mine[1], yours[0])), key=lambda one: one["trials"]["complete"])
     assert last["trials"] == {"complete": 12, "pruned": 0, "running": 0, "waiting": 0, "lost": 0}
     assert len(last["best"]) == 5
