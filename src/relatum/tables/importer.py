@@ -22,7 +22,8 @@ from relatum.tables.cells import NumberedTable, cut_on_train, number_cells, plan
 from relatum.tables.columns import ColumnPlan, labels_of, plan_columns
 from relatum.tables.engine import Workspace
 from relatum.tables.facts import HeldOutCells, TableFacts, facts_of, one_part_per_fact, relations_of, split_of
-from relatum.tables.keys import LinkOffer, find_codes, link_offers, missing_targets, with_composite_key, with_found_key
+from relatum.tables.keys import find_codes, with_composite_key, with_found_key
+from relatum.tables.links import LinkOffer, link_offers, missing_targets
 from relatum.tables.open import open_sources, require_libraries
 from relatum.tables.options import Choices, ColumnRef, EntityTypes, ImportOptions, full_name
 from relatum.tables.shapes import MOST_ROLES, NO_SHAPE, TableShape, find_dependencies, shape_of

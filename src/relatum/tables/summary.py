@@ -10,7 +10,7 @@ from typing import Any
 from relatum.data.hypergraph import Split
 from relatum.datasets.load import save
 from relatum.files import document
-from relatum.tables.keys import LinkOffer
+from relatum.tables.links import LinkOffer
 from relatum.tables.options import ImportOptions, full_name
 from relatum.tables.vector_files import VectorRecord
 from relatum.version import __version__
