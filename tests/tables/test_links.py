@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
 
+from relatum import RelatumWarning
+from relatum.data.near_names import find_near_names
 from relatum.tables import read
+from relatum.tables.links import _Values
 from support.small_tables import all_facts, csv_of, sqlite_of, store_of
 
 
@@ -39,7 +43,7 @@ def test_columns_that_share_their_values_are_offered_as_links(airport: list[Path
     }
     assert {"flights.carrier:C1", "flights.tailnum:N001"} <= set(imported.split.entities)
     listed = imported.to_json()["links"]
-    assert {"column": "flights.carrier", "target": "airlines.carrier", "share": 1.0} in listed
+    assert {"column": "flights.carrier", "target": "airlines.carrier", "share": 1.0, "near": 0, "why": ""} in listed
 
 
 def test_links_that_are_found_can_be_taken_all_at_once(airport: list[Path]) -> None:
@@ -98,3 +102,50 @@ def test_texts_that_are_no_keys_are_offered_too_but_few_values_say_nothing(tmp_p
     linked = read([one, two], auto_links=True)
     types = {(record.table, record.column): record.kind for record in linked.columns}
     assert types["two", "city"] == types["one", "town"]
+
+
+MUTATED = {
+    "spaces": lambda key: f"{key} ",
+    "case": str.upper,
+    "look-alike characters": lambda key: key.replace("c", "\u0441"),
+    "invisible characters": lambda key: f"\ufeff{key}",
+}
+
+
+@pytest.mark.parametrize("kind", MUTATED)
+def test_a_link_that_near_values_hide_is_offered_and_says_why(tmp_path: Path, kind: str) -> None:
+    customers = csv_of(tmp_path / "customers.csv", ("id", "city"), [(f"c{n}x", f"city{n % 4}") for n in range(30)])
+    keys = [MUTATED[kind](f"c{n}x") if n < 12 else f"c{n}x" for n in range(30)]
+    orders = csv_of(
+        tmp_path / "orders.csv", ("no", "customer", "item"), [(f"o{n}", keys[n % 30], n % 6) for n in range(120)]
+    )
+    imported = read([customers, orders], auto_links=True)
+    (offer,) = imported.offers
+    assert (str(offer), offer.share, offer.near) == ("--link orders.customer=customers.id", 18 / 30, 12)
+    assert f"12 of 30 values differ only by {kind}, such as " in offer.why
+    listed = imported.to_json()["links"]
+    assert listed == [{"column": "orders.customer", "target": "customers.id", "share": 0.6, "near": 12, "why": offer.why}]
+    with pytest.warns(RelatumWarning, match="24 entity names, in 12 groups"):
+        linked = read([customers, orders], links={"orders.customer": "customers.id"})
+    assert linked.near_names["entity"].kinds == {kind: 12}
+    why = {record.column: record.why for record in linked.columns if record.table == "orders"}["customer"]
+    assert "12 values have no row in customers.id; 12 of these differ from one only by " + kind in why
+
+
+def test_numbers_that_one_table_writes_with_zeros_are_offered_by_name(tmp_path: Path) -> None:
+    stores = csv_of(tmp_path / "stores.csv", ("id", "kind"), [(n + 1, f"k{n % 3}") for n in range(20)])
+    visits = [(f"v{n}", f"{1 + n % 20:03}", f"{1 + n % 20:03}", n % 7) for n in range(120)]
+    imported = read([stores, csv_of(tmp_path / "visits.csv", ("no", "store_id", "gate", "size"), visits)])
+    (offer,) = imported.offers
+    assert (offer.column, offer.share, offer.near) == (("visits", "store_id"), 0.0, 20)
+    assert "leading zeros" in offer.why
+
+
+def test_near_values_are_those_that_comparing_all_pairs_finds(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    for _ in range(20):
+        own, others = ({"".join(rng.choices("aAbB \u0430", k=3)).strip() or "a" for _ in range(30)} for _ in range(2))
+        near, how = _Values(True, frozenset(own)).near(_Values(True, frozenset(others)))
+        expected = {one for one in own - others if any(find_near_names([one, other]).groups for other in others - {one})}
+        assert near == len(expected)
+        assert bool(how) == bool(expected)

@@ -27,7 +27,7 @@ _WIDTH = 48  # characters of a name around where it differs
 _COMPARED = 1000  # of a name, that are compared to show where that is
 
 _BLOCK = 1 << 14  # names that are looked at together: string methods cost least on long texts
-
+_MOST_REPLACED = 60  # characters of a text, one after the other: with more, looking each one up costs less
 
 # Signs that enclose what follows are formatting characters to Unicode, but are seen.
 _SEEN = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
@@ -74,10 +74,12 @@ def _as_it_looks(character: str) -> str:
 
 
 def _replaced(text: str, rule: Callable[[str], str]) -> str:
-    """Return a text with each character as a rule has it, which leaves what it gives alone; most texts have few kinds."""
-    for character in set(text):
-        if (other := rule(character)) != character:
-            text = text.replace(character, other)
+    """Return a text with each character as a rule has it, which leaves what it gives alone."""
+    changed = [(character, rule(character)) for character in set(text) if rule(character) != character]
+    if len(changed) > _MOST_REPLACED:
+        return text.translate({ord(character): other for character, other in changed})
+    for character, other in changed:
+        text = text.replace(character, other)
     return text
 
 
@@ -113,7 +115,7 @@ _STEPS: tuple[Callable[[str], str], ...] = (
 )
 
 
-def forms_of(names: Sequence[str]) -> tuple[list[str], list[str]]:
+def _forms(names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the form of each name, and what it looks like.
 
     Names of one form differ in nothing but case, spaces, zeros and what is not seen. Those that look like the same are so in
@@ -200,7 +202,10 @@ def find_near_names(names: Sequence[str], examples_of_each: int = 3) -> NearName
 
 def _groups(names: Sequence[str]) -> tuple[Int64, Int64]:
     """Return the numbers of names that are near others, group by group, and where each group starts; first names ascend."""
-    owners, keys = _keys(names)
+    keys = form_keys(names)
+    looks_other = np.flatnonzero(keys[0] != keys[1])
+    owners = np.append(np.arange(len(names)), looks_other)
+    keys = np.append(keys[0], keys[1, looks_other])
     order = np.argsort(keys, kind="stable")
     new = np.diff(keys[order], prepend=0) != 0
     new[:1] = True
@@ -221,28 +226,19 @@ def _groups(names: Sequence[str]) -> tuple[Int64, Int64]:
     return entries[by_group], bounds
 
 
-def _keys(names: Sequence[str]) -> tuple[Int64, Int64]:
-    """Return 64 bits of each name's form, and of what it looks like where that is another, with the number of the name."""
-    owners, keys, others, done = [np.arange(len(names))], list[Int64](), list[Int64](), 0
-    for block in _blocks(names):
-        # Most names are ASCII, and texts of these are quick.
-        marks = np.fromiter(map(str.isascii, block), np.bool_, len(block))
-        found = np.empty(len(block), np.int64)
-        found[marks] = _hashes(forms_of(list(compress(block, marks)))[0])
-        if not marks.all():
-            found[~marks], looks = map(_hashes, forms_of(list(compress(block, ~marks))))
-            differ = looks != found[~marks]
-            owners.append(done + np.flatnonzero(~marks)[differ])
-            others.append(looks[differ])
-        keys.append(found)
-        done += len(block)
-    return np.concatenate(owners), np.concatenate([*keys, *others, np.empty(0, np.int64)])
-
-
-def _blocks(names: Iterable[str]) -> Iterator[list[str]]:
+def form_keys(names: Iterable[str]) -> Int64:
+    """Return 64 bits of each name's form and of what it looks like, int64[2, names]; near names share one of these."""
+    found = [np.empty((2, 0), np.int64)]
     rest = iter(names)
     while block := list(islice(rest, _BLOCK)):
-        yield block
+        # Most names are ASCII, and texts of these are quick.
+        marks = np.fromiter(map(str.isascii, block), np.bool_, len(block))
+        keys = np.empty((2, len(block)), np.int64)
+        keys[:, marks] = _hashes(_forms(list(compress(block, marks)))[0])
+        if not marks.all():
+            keys[:, ~marks] = [_hashes(forms) for forms in _forms(list(compress(block, ~marks)))]
+        found.append(keys)
+    return np.concatenate(found, axis=1)
 
 
 def _hashes(forms: list[str]) -> Int64:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from relatum.data.hypergraph import Hypergraph, Split
+from relatum.data.quality import warn_of_near_names
 from relatum.data.row_store import EMPTY, Dependency, RowStore, RowTable, TableReference, TableSchema
 from relatum.data.row_store import Parts as CellParts
 from relatum.data.splitting import Parts, hold_out
@@ -270,8 +271,9 @@ class _Import:
         records = [looked[name].record(counts, sizes) if name in looked else unread_table(name) for name in self._sources]
         notes = self._notes()
         columns = [record for one in self._planned for record in one.column_records(notes)]
+        whole, near_names = replace(split, rows=store), warn_of_near_names(split)
         return Imported(
-            replace(split, rows=store), tuple(records), tuple(columns), checksums, self._options, tuple(self.offers), vectors
+            whole, tuple(records), tuple(columns), checksums, self._options, tuple(self.offers), vectors, near_names
         )
 
     def _shape(self, one: _Table) -> None:

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import compress
 
+import numpy as np
+
+from relatum.arrays import Bool, Int64
+from relatum.data.near_names import find_near_names, form_keys
+from relatum.formatting import count, number
 from relatum.tables.engine import Workspace
 from relatum.tables.options import ColumnRef, EntityTypes, full_name
 from relatum.tables.staging import Staged
@@ -15,23 +22,75 @@ _MOST_VALUES = 200_000  # different values of a column that are compared with th
 _LEAST_VALUES = 5  # of two columns that are no keys, if their sharing values is to say anything
 _SAME = 0.95  # the share of its values that a column has in another one, if it is taken to hold the same entities
 _SAME_NAME = 0.5  # the same of columns of one name
+_TRIED = 100  # values of a column that show whether it is worth a look at all of them
 
 
 @dataclass(frozen=True, slots=True)
 class LinkOffer:
-    """That a column could refer to another: `share` of its different values are there."""
+    """That a column could refer to another: `share` of its different values are there.
+
+    `near` more would be, but for what people overlook: `why` says what that is.
+    """
 
     column: ColumnRef
     target: ColumnRef
     share: float
+    near: int = 0
+    why: str = ""
 
     @property
     def is_sure(self) -> bool:
         """Whether so many values are shared that a link can be taken for granted."""
-        return self.share >= (_SAME_NAME if _plain(self.column[1]) == _plain(self.target[1]) else _SAME)
+        return self.share >= _enough(self.column, self.target)
 
     def __str__(self) -> str:
         return f"--link {full_name(self.column)}={full_name(self.target)}"
+
+
+@dataclass(frozen=True)
+class _Values:
+    """The different values of a column, as text, and whether they are text."""
+
+    is_text: bool
+    texts: frozenset[str]
+
+    @cached_property
+    def listed(self) -> list[str]:
+        """The values in ascending order."""
+        return sorted(self.texts)
+
+    @cached_property
+    def keys(self) -> Int64:
+        """The keys of their forms, int64[2, values], by which near values are found."""
+        return form_keys(self.listed)
+
+    @cached_property
+    def sorted_keys(self) -> Int64:
+        """The keys in ascending order."""
+        return np.sort(self.keys, axis=None)
+
+    def near(self, others: _Values, enough: float = 0.0) -> tuple[int, str]:
+        """Return how many values are not among others but differ from one of them in what people overlook, and in what.
+
+        Where a few values show that less than the share `enough` of them are near, the others are not looked at.
+        """
+        some = self.keys[:, :: max(1, len(self.listed) // _TRIED)]
+        if _among(some, others.sorted_keys).mean() < enough / 2:
+            return 0, ""
+        near = [text for text in compress(self.listed, _among(self.keys, others.sorted_keys)) if text not in others.texts]
+        if not near:
+            return 0, ""
+        targets = compress(others.listed, _among(others.keys, np.sort(form_keys(near), axis=None)))
+        groups = find_near_names(sorted({*near, *targets}), 1)
+        kinds, example = " and ".join(groups.kinds), next(iter(groups.examples.values()))[0]
+        return len(near), f"only by {kinds}, such as {example}"
+
+
+def _among(keys: Int64, sorted_keys: Int64) -> Bool:
+    """Return for each value whether one of its keys is among others."""
+    at = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
+    found: Bool = (sorted_keys[at] == keys).any(axis=0)
+    return found
 
 
 def link_offers(workspace: Workspace, tables: Iterable[Staged], identity: EntityTypes) -> list[LinkOffer]:
@@ -44,38 +103,58 @@ def link_offers(workspace: Workspace, tables: Iterable[Staged], identity: Entity
     if len(listed) < 2:  # a column is compared with those of other tables
         return []
     keys = {(one.table.name, one.table.primary_key[0]): one for one in listed if len(one.table.primary_key) == 1}
-    values = {ref: found for one in listed for ref, found in _values(workspace, one, keys).items()}
+    values = {ref: own for one in listed for ref, own in _values(workspace, one, keys).items()}
     offers: dict[ColumnRef, LinkOffer] = {}
-    for ref, (is_text, own) in values.items():
-        if ref in identity.refers or not own:
+    for ref, own in values.items():
+        if ref in identity.refers or not own.texts:
             continue
-        for other, (other_text, theirs) in values.items():
-            if identity.types[other] == identity.types[ref] or other[0] == ref[0] or is_text != other_text:
+        for other, theirs in values.items():
+            if identity.types[other] == identity.types[ref] or other[0] == ref[0]:
                 continue
-            if ref in keys and other in keys and ref > other:
+            if not _may_refer(ref, own, other, theirs, keys):
                 continue
-            if other not in keys and (ref in keys or len(own) > len(theirs) or len(own) < _LEAST_VALUES):
-                continue
-            if other not in keys and len(own) == len(theirs) and ref < other:
-                continue  # of two columns alike one refers to the other
-            if not is_text and (other not in keys or not _refers_by_name(ref, other)):
-                continue
-            offer = LinkOffer(ref, other, len(own & theirs) / len(own))
-            best = offers.get(ref)
-            if offer.share >= _SAME_NAME and (best is None or _rank(offer, keys) > _rank(best, keys)):
+            offer, best = _offer(ref, own, other, theirs), offers.get(ref)
+            if offer is not None and (best is None or _rank(offer, keys) > _rank(best, keys)):
                 offers[ref] = offer
-    found = [offer for offer in offers.values() if offer.share >= _SAME or offer.is_sure]
-    return sorted(found, key=lambda offer: (-offer.share, offer.column))
+    return sorted(offers.values(), key=lambda offer: (-offer.share, offer.column))
 
 
-def _rank(offer: LinkOffer, keys: Mapping[ColumnRef, object]) -> tuple[bool, float, bool]:
-    return offer.target in keys, offer.share, _plain(offer.column[1]) == _plain(offer.target[1])
+def _may_refer(ref: ColumnRef, own: _Values, other: ColumnRef, theirs: _Values, keys: Container[ColumnRef]) -> bool:
+    """Return whether a column is one that could refer to another, whichever values they share."""
+    if other not in keys:
+        if not own.is_text or not theirs.is_text or ref in keys or len(own.texts) < _LEAST_VALUES:
+            return False
+        # Of two columns alike one refers to the other.
+        return len(own.texts) < len(theirs.texts) or (len(own.texts) == len(theirs.texts) and ref > other)
+    if ref in keys and ref > other:
+        return False
+    return (own.is_text and theirs.is_text) or _refers_by_name(ref, other)
 
 
-def _values(
-    workspace: Workspace, staged: Staged, keys: Mapping[ColumnRef, object]
-) -> dict[ColumnRef, tuple[bool, frozenset[str]]]:
-    """Return the different values of the columns that could be links, as text, and whether they are text."""
+def _offer(ref: ColumnRef, own: _Values, other: ColumnRef, theirs: _Values) -> LinkOffer | None:
+    """Return the offer of a link if enough values are shared, or would be but for what people overlook."""
+    shared, total = len(own.texts & theirs.texts), len(own.texts)
+    if shared == total:
+        return LinkOffer(ref, other, 1.0)
+    near, how = own.near(theirs, _enough(ref, other))
+    if shared + near < _enough(ref, other) * total:
+        return None
+    return LinkOffer(
+        ref, other, shared / total, near, f"{number(near)} of {number(total)} values differ {how}" if near else ""
+    )
+
+
+def _enough(ref: ColumnRef, other: ColumnRef) -> float:
+    return _SAME_NAME if _plain(ref[1]) == _plain(other[1]) else _SAME
+
+
+def _rank(offer: LinkOffer, keys: Container[ColumnRef]) -> tuple[bool, bool, float, int, bool]:
+    same_name = _plain(offer.column[1]) == _plain(offer.target[1])
+    return offer.is_sure, offer.target in keys, offer.share, offer.near, same_name
+
+
+def _values(workspace: Workspace, staged: Staged, keys: Container[ColumnRef]) -> dict[ColumnRef, _Values]:
+    """Return the different values of the columns that could be links."""
     found = {}
     for name, profile in staged.profiles.items():
         ref, is_text = (staged.table.name, name), profile.kind == "text"
@@ -83,7 +162,7 @@ def _values(
             continue
         if profile.is_unique and ref not in keys:
             continue
-        found[ref] = is_text, frozenset(str(row[0]) for row in workspace.rows(_texts(staged, name), staged.table.name))
+        found[ref] = _values_of(workspace, staged, name)
     return found
 
 
@@ -98,18 +177,30 @@ def _plain(name: str) -> str:
     return re.sub(r"[\W_]", "", name).lower()
 
 
-def missing_targets(workspace: Workspace, staged: Iterable[Staged], identity: EntityTypes) -> dict[ColumnRef, str]:
+def missing_targets(workspace: Workspace, tables: Iterable[Staged], identity: EntityTypes) -> dict[ColumnRef, str]:
     """Return a note for each column with values that have no target: they are entities all the same."""
     notes = {}
-    there = {(table.table.name, name): _texts(table, name) for table in staged for name in table.view_columns}
+    staged = {(table.table.name, name): table for table in tables for name in table.view_columns}
     for ref, targets in identity.refers.items():
         for target in targets:
-            if ref in there and isinstance(target, tuple) and target in there:
-                query = f"SELECT count(*) FROM (({there[ref]}) EXCEPT ({there[target]}))"  # noqa: S608
-                if count := workspace.one(query, ref[0])[0]:
-                    values = "1 value has" if count == 1 else f"{count:,} values have"
-                    notes[ref] = f"{values} no row in {full_name(target)}"
+            if ref not in staged or not isinstance(target, tuple) or target not in staged:
+                continue
+            missing = f"({_texts(staged[ref], ref[1])}) EXCEPT ({_texts(staged[target], target[1])})"
+            absent = int(workspace.one(f"SELECT count(*) FROM ({missing})", ref[0])[0])  # noqa: S608
+            if not absent:
+                continue
+            notes[ref] = f"{count(absent, 'value has', 'values have')} no row in {full_name(target)}"
+            if max(absent, staged[target].profiles[target[1]].distinct) <= _MOST_VALUES:
+                own = _Values(True, frozenset(str(row[0]) for row in workspace.rows(missing, ref[0])))
+                near, how = own.near(_values_of(workspace, staged[target], target[1]))
+                notes[ref] += f"; {number(near)} of these differ from one {how}" * bool(near)
     return notes
+
+
+def _values_of(workspace: Workspace, staged: Staged, name: str) -> _Values:
+    """Return the different values of a column."""
+    texts = frozenset(str(row[0]) for row in workspace.rows(_texts(staged, name), staged.table.name))
+    return _Values(staged.profiles[name].kind == "text", texts)
 
 
 def _texts(staged: Staged, name: str) -> str:
