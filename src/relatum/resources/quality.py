@@ -72,6 +72,7 @@ class DataQualityView:
         similar: by arity, test facts that differ from a fact of train or valid in a single position.
         test: by arity, all test facts.
         leaked: test facts that follow from training facts by permuting or dropping columns.
+        near_names: of entities and of relations, names that differ only in what people overlook.
     """
 
     duplicates: tuple[CountOf, ...]
@@ -83,6 +84,7 @@ class DataQualityView:
     similar: tuple[CountOf, ...]
     test: tuple[CountOf, ...]
     leaked: int
+    near_names: tuple[CountOf, ...]
 
 
 def quality(run: Run) -> QualityView:
@@ -133,4 +135,5 @@ def _data_quality(run: Run) -> DataQualityView:
         similar=tuple(CountOf(str(arity), close) for arity, (close, _) in found.close.items()),
         test=tuple(CountOf(str(arity), total) for arity, (_, total) in found.close.items()),
         leaked=found.leakage.facts,
+        near_names=tuple(CountOf(what, near.names) for what, near in found.near_names.items()),
     )
