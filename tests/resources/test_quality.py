@@ -28,9 +28,9 @@ def test_quality_is_measured_on_held_out_facts(tables: Run) -> None:
 
 def test_data_quality_counts_what_may_spoil_results(example: Run) -> None:
     found = data_quality(example)
-    assert {one.name for one in found.duplicates} == {"train", "valid", "test"}
-    assert sum(one.count for one in found.test) == len(example.split.test)
-    assert [(near.name, near.count) for near in found.near_names] == [("entity", 0), ("relation", 0)]
+    assert set(found.duplicates) == {"train", "valid", "test"}
+    assert sum(found.test.values()) == len(example.split.test)
+    assert found.near_names == {"entity": 0, "relation": 0}
 
 
 def test_without_held_out_facts_nothing_is_measured() -> None:

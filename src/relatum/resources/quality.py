@@ -51,14 +51,6 @@ class QualityView:
 
 
 @dataclass(frozen=True, slots=True)
-class CountOf:
-    """A name, such as that of a split part, and a count."""
-
-    name: str
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
 class DataQualityView:
     """What may spoil training on the data, or results from it.
 
@@ -75,16 +67,16 @@ class DataQualityView:
         near_names: of entities and of relations, names that differ only in what people overlook.
     """
 
-    duplicates: tuple[CountOf, ...]
-    overlap: tuple[CountOf, ...]
-    unseen_entities: tuple[CountOf, ...]
-    unseen_relations: tuple[CountOf, ...]
-    unseen_facts: tuple[CountOf, ...]
+    duplicates: dict[str, int]
+    overlap: dict[str, int]
+    unseen_entities: dict[str, int]
+    unseen_relations: dict[str, int]
+    unseen_facts: dict[str, int]
     degree_one: int
-    similar: tuple[CountOf, ...]
-    test: tuple[CountOf, ...]
+    similar: dict[int, int]
+    test: dict[int, int]
     leaked: int
-    near_names: tuple[CountOf, ...]
+    near_names: dict[str, int]
 
 
 def quality(run: Run) -> QualityView:
@@ -127,13 +119,11 @@ def _quality(run: Run) -> QualityView:
 
 def _data_quality(run: Run) -> DataQualityView:
     found = check_quality(run.split)
-    names = ("duplicates", "overlap", "unseen_entities", "unseen_relations", "unseen_facts")
-    counts = {name: tuple(CountOf(*one) for one in getattr(found, name).items()) for name in names}
+    names = ("duplicates", "overlap", "unseen_entities", "unseen_relations", "unseen_facts", "degree_one")
     return DataQualityView(
-        **counts,
-        degree_one=found.degree_one,
-        similar=tuple(CountOf(str(arity), close) for arity, (close, _) in found.close.items()),
-        test=tuple(CountOf(str(arity), total) for arity, (_, total) in found.close.items()),
+        **{name: getattr(found, name) for name in names},
+        similar={arity: close for arity, (close, _) in found.close.items()},
+        test={arity: total for arity, (_, total) in found.close.items()},
         leaked=found.leakage.facts,
-        near_names=tuple(CountOf(what, near.names) for what, near in found.near_names.items()),
+        near_names={what: near.names for what, near in found.near_names.items()},
     )
