@@ -65,7 +65,7 @@ def test_leaks_are_shown_with_what_they_follow_from(run: Relatum, tmp_path: Path
     assert "permute[1, 0, 2](sold)" in out
     (leak,) = json.loads(run("data", "check", str(tmp_path), "--json")[1])["leakage"]["leaks"]
     assert (leak["relation"], leak["source"], leak["columns"]) == ("bought", "sold", [1, 0, 2])
-    assert (leak["how"], leak["found"], leak["test"]) == ("permuting columns", 20, 20)
+    assert (leak["follows_from"], leak["found"], leak["test"]) == ("permute[1, 0, 2](sold)", 20, 20)
 
 
 def test_names_that_look_like_markup_are_shown_as_they_are(run: Relatum, tmp_path: Path) -> None:

@@ -62,13 +62,13 @@ def test_groups_equal_those_of_comparing_all_pairs(names: list[str], block: int)
         patch.setattr(near_names, "_BLOCK", block)
         found = find_near_names(names, len(names))
     expected = groups_by_pairs(names)
-    assert {frozenset(group.names) for groups in found.examples.values() for group in groups} == expected
+    assert {frozenset(group) for groups in found.examples.values() for group in groups} == expected
     assert (found.groups, found.names) == (len(expected), sum(map(len, expected)))
     assert {kind: len(groups) for kind, groups in found.examples.items()} == found.kinds
     for groups in found.examples.values():
         for group in groups:
-            shown = shown_apart(group.names)
-            assert len(set(shown)) == len(shown) == len(group.names)  # people can tell them apart
+            shown = shown_apart(group)
+            assert len(set(shown)) == len(shown) == len(group)  # people can tell them apart
 
 
 def inserted(rng: random.Random, name: str, letter: str, least: int = 0) -> str:
@@ -104,7 +104,7 @@ def test_a_name_that_was_changed_is_found_beside_the_one_that_it_was(kind: str) 
         otherwise = [inserted(rng, name, rng.choice("xyz"), 1) for name in rng.sample(names[:40], 20)]
         found = find_near_names(Vocabulary(dict.fromkeys([*names, *otherwise, near])).names)
         assert (found.groups, found.names, found.kinds) == (1, 2, {kind: 1}), (trial, changed, near)
-        assert set(found.examples[kind][0].names) == {changed, near}
+        assert set(found.examples[kind][0]) == {changed, near}
         assert find_near_names([*names, *otherwise]).groups == 0
 
 

@@ -21,7 +21,7 @@ def test_quality_is_measured_on_held_out_facts(tables: Run) -> None:
     assert sum(one.share for one in found.ranks) == pytest.approx(1)
     assert [one.head for one in found.breakdowns][:3] == ["relation", "entities", "position"]
     assert found.calibration is not None
-    assert found.calibration.points
+    assert found.calibration.curve
     assert found.errors is not None
     assert json.loads(json_of(found))["overall"]["hits_at_10"] == found.overall.hits_at_10
 

@@ -268,11 +268,13 @@ def _quality_rows(split: Split, quality: DataQuality) -> Iterator[tuple[str, str
 
 def _print_near_names(near_names: Mapping[str, NearNames]) -> None:
     """Print how many groups of names differ only in what people overlook, by kind of difference, with examples."""
+    from relatum.data.near_names import shown_together
+
     rows = []
     for what, near in near_names.items():
         for kind, groups in near.examples.items():
             counts = [what, kind, number(near.kinds[kind])]
-            rows += [(*(counts if not at else ("", "", "")), str(group)) for at, group in enumerate(groups)]
+            rows += [(*(counts if not at else ("", "", "")), shown_together(group)) for at, group in enumerate(groups)]
     if rows:
         heads = ("names", "differ by", "groups", "such as")
         print_table("Names that differ only in what is easily overlooked", heads, rows, ("groups",))

@@ -130,22 +130,6 @@ def _forms(names: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class NearGroup:
-    """Names that differ only in what people overlook, and in which `kinds` of it."""
-
-    names: tuple[str, ...]
-    kinds: tuple[str, ...]
-
-    def __str__(self) -> str:
-        shown = " ".join(shown_apart(self.names[:_SHOWN]))
-        return shown + (f" and {number(len(self.names) - _SHOWN)} more" if len(self.names) > _SHOWN else "")
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the group as plain data, with its names as people can tell them apart."""
-        return {"names": list(self.names), "shown": list(shown_apart(self.names)), "kinds": list(self.kinds)}
-
-
-@dataclass(frozen=True, slots=True)
 class NearNames:
     """How many groups of names differ only in what people overlook.
 
@@ -153,27 +137,32 @@ class NearNames:
         groups: how many there are.
         names: how many names are in one.
         kinds: by kind of difference, in how many groups names differ in it; kinds that do not occur are left out.
-        examples: by kind, the first groups.
+        examples: by kind, the names of the first groups.
     """
 
     groups: int
     names: int
     kinds: dict[str, int]
-    examples: dict[str, tuple[NearGroup, ...]]
+    examples: dict[str, tuple[tuple[str, ...], ...]]
 
     def to_json(self) -> dict[str, Any]:
         """Return the counts and examples as plain data."""
-        examples = {kind: [group.to_json() for group in groups] for kind, groups in self.examples.items()}
+        examples = {
+            kind: [{"names": list(group), "shown": shown_apart(group)} for group in groups]
+            for kind, groups in self.examples.items()
+        }
         return {"groups": self.groups, "names": self.names, "kinds": dict(self.kinds), "examples": examples}
 
     def line(self, what: str) -> str:
-        """Return what there is to say about names of entities, say, in a line; nothing if nothing is near."""
-        if not self.groups:
-            return ""
+        """Return in a line how many names, of entities, say, are near others, with an example."""
         kinds = ", ".join(f"{kind} ({number(groups)})" for kind, groups in self.kinds.items())
-        first = next(iter(self.examples.values()))[0]
         names = f"{number(self.names)} {what} names, in {count(self.groups, 'group')}"
-        return f"{names}, differ only by {kinds}, such as {first}"
+        return f"{names}, differ only by {kinds}, such as {self.example}"
+
+    @property
+    def example(self) -> str:
+        """The first group as people can tell its names apart."""
+        return shown_together(next(iter(self.examples.values()))[0])
 
 
 def find_near_names(names: Sequence[str], examples_of_each: int = 3) -> NearNames:
@@ -182,16 +171,14 @@ def find_near_names(names: Sequence[str], examples_of_each: int = 3) -> NearName
     Names are compared by 64 bits of their forms, so that some dozen bytes are kept for each, however many there are.
     """
     members, starts = _groups(names)
-    counts, examples = dict.fromkeys(KINDS, 0), {kind: list[NearGroup]() for kind in KINDS}
+    counts, examples = dict.fromkeys(KINDS, 0), {kind: list[tuple[str, ...]]() for kind in KINDS}
     for first, last in _ranges(starts):
         listed = [names[member] for member in members[starts[first] : starts[last]].tolist()]
         bounds = starts[first : last + 1] - starts[first]
-        kinds = _kinds(listed, bounds)
-        for kind, differs in kinds.items():
+        for kind, differs in _kinds(listed, bounds).items():
             counts[kind] += int(differs.sum())
             for group in np.flatnonzero(differs)[: examples_of_each - len(examples[kind])].tolist():
-                of_group = tuple(other for other, marks in kinds.items() if marks[group])
-                examples[kind].append(NearGroup(tuple(listed[bounds[group] : bounds[group + 1]]), of_group))
+                examples[kind].append(tuple(listed[bounds[group] : bounds[group + 1]]))
     return NearNames(
         len(starts) - 1,
         len(members),
@@ -266,6 +253,12 @@ def _kinds(names: list[str], starts: Int64) -> dict[str, Bool]:
         before, left = left, np.bincount(groups[order][new], minlength=len(left))
         found[kind] = left < before
     return {**found, KINDS[-1]: left > 1}
+
+
+def shown_together(names: Sequence[str]) -> str:
+    """Return the first names of a group as people can tell them apart."""
+    more = len(names) - _SHOWN
+    return " ".join(shown_apart(names[:_SHOWN])) + (f" and {number(more)} more" if more > 0 else "")
 
 
 def shown_apart(names: Sequence[str]) -> list[str]:

@@ -6,26 +6,9 @@ from dataclasses import dataclass
 
 from relatum.api import Run
 from relatum.data.quality import check_quality
+from relatum.inference.calibration import Reliability
 from relatum.inference.evaluation import Evaluation
 from relatum.report.quality import Breakdown, Errors, Measured, RankShare, errors_of, quality_of
-
-
-@dataclass(frozen=True, slots=True)
-class CalibrationPoint:
-    """Of best new answers of about one probability: the mean of it, the share that is right, and the share of all."""
-
-    predicted: float
-    observed: float
-    share: float
-
-
-@dataclass(frozen=True, slots=True)
-class CalibrationView:
-    """How probabilities compare with what is observed: the Brier score, the expected calibration error, and the curve."""
-
-    brier: float
-    error: float
-    points: tuple[CalibrationPoint, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +29,7 @@ class QualityView:
     overall: Measured | None
     ranks: tuple[RankShare, ...]
     breakdowns: tuple[Breakdown, ...]
-    calibration: CalibrationView | None
+    calibration: Reliability | None
     errors: Errors | None
 
 
@@ -110,11 +93,7 @@ def _quality(run: Run) -> QualityView:
     if part is None or tested is None:
         return QualityView(None, None, (), (), None, None)
     found, errors = quality_of(run, part, tested.ranks), errors_of(run, part, tested.ranks)
-    calibration = None
-    if (reliability := run.reliability(part)) is not None:
-        points = tuple(CalibrationPoint(*point) for point in reliability.curve)
-        calibration = CalibrationView(reliability.brier, reliability.error, points)
-    return QualityView(part, found.overall, found.ranks, found.breakdowns, calibration, errors)
+    return QualityView(part, found.overall, found.ranks, found.breakdowns, run.reliability(part), errors)
 
 
 def _data_quality(run: Run) -> DataQualityView:

@@ -82,8 +82,7 @@ class _Values:
             return 0, ""
         targets = compress(others.listed, _among(others.keys, np.sort(form_keys(near), axis=None)))
         groups = find_near_names(sorted({*near, *targets}), 1)
-        kinds, example = " and ".join(groups.kinds), next(iter(groups.examples.values()))[0]
-        return len(near), f"only by {kinds}, such as {example}"
+        return len(near), f"only by {' and '.join(groups.kinds)}, such as {groups.example}"
 
 
 def _among(keys: Int64, sorted_keys: Int64) -> Bool:
