@@ -19,7 +19,7 @@ sys.path.append(str(Path(__file__).parents[1] / "tests"))  # which start servers
 _ROWS = 300_000
 _COLUMNS = "id int PRIMARY KEY, customer {text}, item bigint, day date, price double precision, rating int"
 _VALUES = "{i}, {name}, {i} * 31 % 5003, {day}, {i} * 7907 % 50021 / 100.0, CASE WHEN {i} % 5 > 0 THEN {i} % 11 END"
-_FLOORS = {"PostgreSQL": 0.35, "MariaDB": 1.5, "SQLite": 0.2}
+_FLOORS = {"PostgreSQL": 0.35, "MariaDB": 0.35, "SQLite": 0.2}
 
 
 def ratios() -> Iterator[Ratio]:

@@ -39,6 +39,21 @@ def test_check_shows_findings(run: Relatum) -> None:
     assert json.loads(run("data", "check", "example", "--json")[1])["close"]["2"] == {"close": 2, "test": 2}
 
 
+def test_names_that_differ_only_in_what_is_overlooked_are_counted_and_shown(run: Relatum, tmp_path: Path) -> None:
+    facts = [(f"user{n}", f"item{n % 7}") for n in range(20)] + [(f"user{n} ", "T\u0435a") for n in range(12)]
+    (tmp_path / "train.txt").write_text("".join(f"likes\t{a}\t{b}\n" for a, b in facts) + "Likes\tuser1\tTea\n")
+    code, out, _ = run("data", "check", str(tmp_path))
+    assert code == 0
+    rows = [line.split() for line in out.splitlines()]
+    assert ["entity", "spaces", "12", "'user0'", r"'user0\x20'"] in rows
+    assert ["entity", "look-alike", "characters", "1", "'Tea'", r"'T\u0435a'"] in rows
+    assert ["relation", "case", "1", "'Likes'", "'likes'"] in rows
+    found = json.loads(run("data", "check", str(tmp_path), "--json")[1])["near_names"]
+    assert (found["entity"]["groups"], found["entity"]["names"]) == (13, 26)
+    assert found["entity"]["kinds"] == {"spaces": 12, "look-alike characters": 1}
+    assert len(found["entity"]["examples"]["spaces"]) == 3
+
+
 def test_leaks_are_shown_with_what_they_follow_from(run: Relatum, tmp_path: Path) -> None:
     facts = [(f"a{number}", f"b{number % 7}", f"c{number % 5}") for number in range(30)]
     (tmp_path / "train.txt").write_text("".join(f"sold\t{a}\t{b}\t{c}\n" for a, b, c in facts))
@@ -50,7 +65,7 @@ def test_leaks_are_shown_with_what_they_follow_from(run: Relatum, tmp_path: Path
     assert "permute[1, 0, 2](sold)" in out
     (leak,) = json.loads(run("data", "check", str(tmp_path), "--json")[1])["leakage"]["leaks"]
     assert (leak["relation"], leak["source"], leak["columns"]) == ("bought", "sold", [1, 0, 2])
-    assert (leak["how"], leak["found"], leak["test"]) == ("permuting columns", 20, 20)
+    assert (leak["follows_from"], leak["found"], leak["test"]) == ("permute[1, 0, 2](sold)", 20, 20)
 
 
 def test_names_that_look_like_markup_are_shown_as_they_are(run: Relatum, tmp_path: Path) -> None:

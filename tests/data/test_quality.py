@@ -10,7 +10,8 @@ from pathlib import Path
 from hypothesis import given
 
 from relatum import Split, load
-from relatum.data.quality import check_quality, describe
+from relatum.data.near_names import find_near_names
+from relatum.data.quality import check_quality, describe, in_train
 from support.strategies import Fact, splits
 
 
@@ -43,6 +44,10 @@ def test_findings_equal_a_plain_count(split: Split) -> None:
     for arity, (near, total) in health.close.items():
         same = [fact for fact in rows["test"] if len(fact) == arity + 1]
         assert (near, total) == (sum(is_near(fact, known) for fact in same), len(same))
+    for part in ("valid", "test"):
+        held = in_train(split, part)
+        assert (held.facts, held.total) == (len(set(rows[part]) & set(rows["train"])), len(set(rows[part])))
+    assert health.near_names["entity"] == find_near_names(split.entities.names)
     assert json.loads(json.dumps(health.to_json()))["degree_one"] == health.degree_one
 
 
@@ -57,6 +62,7 @@ def test_the_findings_of_the_published_files(benchmark_data: Path) -> None:
     rel_er = check_quality(load("rel-er"))
     assert rel_er.duplicates == {"train": 7, "valid": 0, "test": 2}
     assert rel_er.overlap["train/test"] == 1
+    assert all(near.groups == 0 for near in rel_er.near_names.values())
     fb_auto = check_quality(load("fb-auto"))
     assert (fb_auto.unseen_entities["test"], fb_auto.unseen_facts["test"]) == (187, 258)
     assert fb_auto.skipped == ("train.txt:6779: relation 'model' has no entities",)

@@ -21,15 +21,16 @@ def test_quality_is_measured_on_held_out_facts(tables: Run) -> None:
     assert sum(one.share for one in found.ranks) == pytest.approx(1)
     assert [one.head for one in found.breakdowns][:3] == ["relation", "entities", "position"]
     assert found.calibration is not None
-    assert found.calibration.points
+    assert found.calibration.curve
     assert found.errors is not None
     assert json.loads(json_of(found))["overall"]["hits_at_10"] == found.overall.hits_at_10
 
 
 def test_data_quality_counts_what_may_spoil_results(example: Run) -> None:
     found = data_quality(example)
-    assert {one.name for one in found.duplicates} == {"train", "valid", "test"}
-    assert sum(one.count for one in found.test) == len(example.split.test)
+    assert set(found.duplicates) == {"train", "valid", "test"}
+    assert sum(found.test.values()) == len(example.split.test)
+    assert found.near_names == {"entity": 0, "relation": 0}
 
 
 def test_without_held_out_facts_nothing_is_measured() -> None:

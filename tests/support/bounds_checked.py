@@ -11,10 +11,9 @@ import pytest
 from numba.core.dispatcher import Dispatcher
 
 from relatum import kernels
-from relatum.tables import mysql_packets
 
 TESTS = Path(__file__).parents[1]
-CHECKED = ("kernels", "models/test_ops_fused_losses.py", "models/test_partial_counts.py", "tables/test_mysql_packets.py")
+CHECKED = ("kernels", "models/test_ops_fused_losses.py", "models/test_partial_counts.py")
 COMPILED_APART = "kernels/test_jit.py"  # starts processes
 
 
@@ -23,7 +22,7 @@ def main() -> None:
         ["-q", "-p", "no:cacheprovider", f"--ignore={TESTS / COMPILED_APART}", *(str(TESTS / path) for path in CHECKED)]
     )
     modules = [importlib.import_module(f"{kernels.__name__}.{one.name}") for one in pkgutil.iter_modules(kernels.__path__)]
-    found = [one for module in [*modules, mysql_packets] for one in vars(module).values() if isinstance(one, Dispatcher)]
+    found = [one for module in modules for one in vars(module).values() if isinstance(one, Dispatcher)]
     never = {f"{one.__module__}.{one.__name__}" for one in found if not one.signatures}
     sys.exit(f"never called: {', '.join(sorted(never))}" if never else int(code))
 

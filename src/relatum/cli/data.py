@@ -18,6 +18,7 @@ from relatum.formatting import number, percent, share
 if TYPE_CHECKING:
     from relatum.data.hypergraph import Split
     from relatum.data.leakage import Leakage
+    from relatum.data.near_names import NearNames
     from relatum.data.quality import DataQuality
     from relatum.data.schema import Schema
     from relatum.datasets.text_lines import Layout
@@ -120,7 +121,7 @@ def info(source: Data, reading: Reading, json: Json = False) -> None:
 @app.command()
 @_reading
 def check(source: Data, reading: Reading, json: Json = False) -> None:
-    """Check for problems that spoil training or results: duplicates, overlaps, unseen names, leakage."""
+    """Check for problems that spoil training or results: duplicates, overlaps, unseen names, near names, leakage."""
     from relatum.data.quality import check_quality
 
     split = reading.load(source)
@@ -137,6 +138,7 @@ def check(source: Data, reading: Reading, json: Json = False) -> None:
     rows.append(("all", number(close), number(len(split.test)), share(close, len(split.test))))
     heads = ("arity", "close", "test", "share")
     print_table("Test facts that differ from one of train or valid in a single position", heads, rows, heads)
+    _print_near_names(quality.near_names)
     _print_leakage(quality.leakage)
     _print_skipped(quality.skipped)
 
@@ -262,6 +264,22 @@ def _quality_rows(split: Split, quality: DataQuality) -> Iterator[tuple[str, str
     ):
         for part, count in counts.items():
             yield finding, part, number(count), share(count, wholes[part.split("/")[-1]])
+
+
+def _print_near_names(near_names: Mapping[str, NearNames]) -> None:
+    """Print how many groups of names differ only in what people overlook, by kind of difference, with examples."""
+    from relatum.data.near_names import shown_together
+
+    rows = []
+    for what, near in near_names.items():
+        for kind, groups in near.examples.items():
+            counts = [what, kind, number(near.kinds[kind])]
+            rows += [(*(counts if not at else ("", "", "")), shown_together(group)) for at, group in enumerate(groups)]
+    if rows:
+        heads = ("names", "differ by", "groups", "such as")
+        print_table("Names that differ only in what is easily overlooked", heads, rows, ("groups",))
+    else:
+        say("no two names differ only by case, spaces, normal form, look-alike or invisible characters, or leading zeros")
 
 
 def _print_leakage(found: Leakage) -> None:

@@ -94,6 +94,8 @@ def evaluate(
         print_table(f"by {key}", heads, rows, heads[1:], drop=_SPARE)
     print_table(f"{split}, {'raw' if raw else 'filtered'}", heads, [_row("all", whole)], heads[1:], drop=_SPARE)
     say(f"MRR {whole.mrr:.4f}, 95 % interval {low:.4f} to {high:.4f} by resampling facts")
+    if tested.in_train is not None and tested.in_train.facts:
+        say(str(tested.in_train))
     if tested.embedding is not None and tested.evidence is not None:
         alone = tested.embedding.metrics.mrr, tested.evidence.metrics.mrr
         say(f"by embedding and evidence together; by the embedding alone {alone[0]:.4f}, by evidence alone {alone[1]:.4f}")

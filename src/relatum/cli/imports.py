@@ -11,7 +11,7 @@ import typer
 from relatum.cli.options import Json, NewFolder
 from relatum.cli.output import print_json, print_table, say
 from relatum.errors import SettingError
-from relatum.formatting import number
+from relatum.formatting import count, number
 
 if TYPE_CHECKING:
     from relatum.tables import Imported
@@ -182,9 +182,12 @@ def _print_tables(imported: Imported, out: Path) -> None:
     if imported.options.time is not None:
         say(f"held out is what is latest by {imported.options.time}; `relatum evaluate RUN --both-splits` shows both splits")
     for offer in imported.offers[:_OFFERS]:
-        say(f"{full_name(offer.column)} shares {offer.share:.0%} of its values with {full_name(offer.target)}: {offer}")
+        shares = f"{full_name(offer.column)} shares {offer.share:.0%} of its values with {full_name(offer.target)}: {offer}"
+        say(f"{shares}; {offer.why}" if offer.why else shares)
     if imported.offers:
-        say(f"{number(len(imported.offers))} columns could be linked; --link auto links them")
+        sure, offers = sum(offer.is_sure for offer in imported.offers), len(imported.offers)
+        which = "them" if sure == offers else f"{number(sure)} of them, the others share too few values as they stand"
+        say(f"{count(offers, 'column')} could be linked; --link auto links {which}")
 
 
 def _count(value: int | None) -> str:

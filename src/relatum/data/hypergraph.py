@@ -156,6 +156,10 @@ class Hypergraph:
             kept.append(block if first.all() else Block(block.relations[first], block.columns[:, first]))
         return Hypergraph(self.entities, self.schema, kept)
 
+    def shared_with(self, other: Hypergraph) -> int:
+        """Return how many facts are in both hypergraphs, neither of which has one twice."""
+        return len(self) + len(other) - len(Hypergraph.union([self, other]).distinct())
+
     def degrees(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         """Return how many times each entity occurs, int64[entities]; twice in one fact counts twice."""
         counts = np.zeros(len(self.entities), np.int64)

@@ -44,13 +44,6 @@ class Leak:
     expected: float
 
     @property
-    def how(self) -> str:
-        """How the training facts become test facts."""
-        if len(self.columns) < self.source.arity:
-            return "dropping columns" if list(self.columns) == sorted(self.columns) else "dropping and permuting columns"
-        return "renaming alone" if list(self.columns) == sorted(self.columns) else "permuting columns"
-
-    @property
     def body(self) -> str:
         """What the test facts follow from, as relational algebra: `permute[1, 0, 2](sold)`."""
         columns = ", ".join(map(str, self.columns))
@@ -58,15 +51,10 @@ class Leak:
             return f"project[{columns}]({self.source.name})"
         return self.source.name if list(self.columns) == sorted(self.columns) else f"permute[{columns}]({self.source.name})"
 
-    def __str__(self) -> str:
-        share = 100 * self.found / self.test
-        names = f"the test facts of `{self.relation.name}` follow from training facts of `{self.source.name}`"
-        return f"{share:.0f} % of {names} by {self.how}"
-
     def to_json(self) -> dict[str, Any]:
         """Return the leak as plain data."""
         names = {"relation": self.relation.name, "source": self.source.name, "columns": list(self.columns)}
-        return {**names, "how": self.how, "found": self.found, "test": self.test, "chance": self.expected}
+        return {**names, "follows_from": self.body, "found": self.found, "test": self.test, "chance": self.expected}
 
 
 @dataclass(frozen=True)

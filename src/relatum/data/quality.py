@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,10 @@ import numpy as np
 from relatum.arrays import Bool
 from relatum.data.hypergraph import Block, Hypergraph, Split
 from relatum.data.leakage import Leakage, find_leaks
+from relatum.data.near_names import NearNames, find_near_names
 from relatum.data.vocabulary import Ids
+from relatum.errors import RelatumWarning
+from relatum.formatting import number, share
 
 RARE = 10  # training facts; a relation with fewer is rare
 
@@ -65,6 +70,7 @@ class DataQuality:
         degree_one: entities that occur exactly once in train.
         close: by arity, test facts that differ from a fact of train or valid in a single position, and all test facts.
         leakage: test facts that follow from training facts by permuting or dropping columns.
+        near_names: of entities and of relations, names that differ only in what people overlook.
         skipped: the lines that were passed over when the files were read.
     """
 
@@ -76,12 +82,15 @@ class DataQuality:
     degree_one: int
     close: dict[int, tuple[int, int]]
     leakage: Leakage
+    near_names: dict[str, NearNames]
     skipped: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Return the findings as plain data."""
         close = {arity: {"close": count, "test": total} for arity, (count, total) in self.close.items()}
-        return {**vars(self), "close": close, "leakage": self.leakage.to_json(), "skipped": list(self.skipped)}
+        near_names = {what: near.to_json() for what, near in self.near_names.items()}
+        plain = {"close": close, "leakage": self.leakage.to_json(), "near_names": near_names, "skipped": list(self.skipped)}
+        return {**vars(self), **plain}
 
 
 def check_quality(split: Split) -> DataQuality:
@@ -90,10 +99,9 @@ def check_quality(split: Split) -> DataQuality:
     entity_seen = split.train.degrees() > 0
     relation_seen = _relations_of(split.train)
     held_out = {"valid": split.valid, "test": split.test}
-    pairs = (("train", "valid"), ("train", "test"), ("valid", "test"))
     return DataQuality(
         duplicates={part: len(graph) - len(distinct[part]) for part, graph in split.parts.items()},
-        overlap={f"{a}/{b}": len(distinct[a]) + len(distinct[b]) - _union_size(split, a, b) for a, b in pairs},
+        overlap={f"{a}/{b}": distinct[a].shared_with(distinct[b]) for a, b in combinations(distinct, 2)},
         unseen_entities={part: int(np.sum((graph.degrees() > 0) & ~entity_seen)) for part, graph in held_out.items()},
         unseen_relations={part: int(np.sum(_relations_of(graph) & ~relation_seen)) for part, graph in held_out.items()},
         unseen_facts={
@@ -106,6 +114,7 @@ def check_quality(split: Split) -> DataQuality:
         degree_one=int(np.sum(split.train.degrees() == 1)),
         close=_close(split),
         leakage=find_leaks(split),
+        near_names=_near_names(split),
         skipped=split.skipped,
     )
 
@@ -117,8 +126,50 @@ def _relations_of(graph: Hypergraph) -> np.ndarray[tuple[int], np.dtype[np.bool_
     return occurs
 
 
-def _union_size(split: Split, *parts: str) -> int:
-    return len(Hypergraph.union([split.parts[part] for part in parts]).distinct())
+@dataclass(frozen=True, slots=True)
+class InTrain:
+    """How many distinct facts of a split part stand in train as well; they are no test of what a model has learned."""
+
+    part: str
+    facts: int
+    total: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the counts as plain data, with the share."""
+        return {"facts": self.facts, "total": self.total, "share": self.facts / self.total if self.total else 0.0}
+
+    def __str__(self) -> str:
+        of_part = f"{number(self.facts)} of {number(self.total)} {self.part} facts ({share(self.facts, self.total)})"
+        return f"{of_part} stand in train: the model has learned from them, so how they rank says little about new facts"
+
+
+def in_train(split: Split, part: str) -> InTrain:
+    """Return how many facts of valid or test stand in train as well."""
+    facts = split.parts[part].distinct()
+    return InTrain(part, facts.shared_with(split.train.distinct()), len(facts))
+
+
+def warn_of_near_names(split: Split) -> dict[str, NearNames]:
+    """Return which names of entities and of relations differ only in what people overlook, and warn of them."""
+    found = _near_names(split)
+    for what, near in found.items():
+        if near.groups:
+            warnings.warn(f"{near.line(what)}; `relatum data check` shows more", RelatumWarning, stacklevel=3)
+    return found
+
+
+def _near_names(split: Split) -> dict[str, NearNames]:
+    return {
+        "entity": find_near_names(split.entities.names),
+        "relation": find_near_names(split.schema.names.names),
+    }
+
+
+def warn_of_facts_in_train(split: Split) -> None:
+    """Warn of facts of valid and test that stand in train as well, in a line for each."""
+    for part in ("valid", "test"):
+        if (found := in_train(split, part)).facts:
+            warnings.warn(str(found), RelatumWarning, stacklevel=3)
 
 
 def _close(split: Split) -> dict[int, tuple[int, int]]:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from relatum.data.derivations import ELEMENTARY, OPERATIONS, Derivation
 from relatum.data.hypergraph import Hypergraph
+from relatum.data.quality import InTrain
 from relatum.data.schema import Schema
 from relatum.errors import DataError, UnknownNameError
 from relatum.inference.ranking import HITS, Metrics, Ranks, mrr_interval
@@ -59,6 +60,7 @@ class Evaluation:
         train: the training facts.
         embedding: where evidence was weighed in, the ranks by the embedding alone;
         evidence: and by the evidence alone.
+        in_train: how many of the facts stand in train as well; None for training facts.
     """
 
     part: str
@@ -69,6 +71,7 @@ class Evaluation:
     train: Hypergraph
     embedding: Ranks | None = None
     evidence: Ranks | None = None
+    in_train: InTrain | None = None
 
     @cached_property
     def metrics(self) -> Metrics:
@@ -109,12 +112,15 @@ class Evaluation:
         """Return the metrics as plain data; where evidence was weighed in, also those of the embedding and of it alone."""
         apart = {"embedding": self.embedding, "evidence": self.evidence}
         alone = {name: ranks.metrics.to_json() for name, ranks in apart.items() if ranks is not None}
-        return {**self.metrics.to_json(), "mrr_interval": list(self.interval), **alone}
+        in_train = None if self.in_train is None else self.in_train.to_json()
+        return {**self.metrics.to_json(), "mrr_interval": list(self.interval), "in_train": in_train, **alone}
 
     @property
     def _table(self) -> Records[PartMetrics]:
         low, high = self.interval
         title = f"{self.part} facts, {'raw' if self.raw else 'filtered'}; 95 % interval of MRR {low:.4f} to {high:.4f}"
+        if self.in_train is not None and self.in_train.facts:
+            title += f"; {self.in_train}"
         return Records([PartMetrics("facts", "all", self.metrics)], {"facts": str, **_COLUMNS}, title)
 
     def __repr__(self) -> str:

@@ -6,26 +6,9 @@ from dataclasses import dataclass
 
 from relatum.api import Run
 from relatum.data.quality import check_quality
+from relatum.inference.calibration import Reliability
 from relatum.inference.evaluation import Evaluation
 from relatum.report.quality import Breakdown, Errors, Measured, RankShare, errors_of, quality_of
-
-
-@dataclass(frozen=True, slots=True)
-class CalibrationPoint:
-    """Of best new answers of about one probability: the mean of it, the share that is right, and the share of all."""
-
-    predicted: float
-    observed: float
-    share: float
-
-
-@dataclass(frozen=True, slots=True)
-class CalibrationView:
-    """How probabilities compare with what is observed: the Brier score, the expected calibration error, and the curve."""
-
-    brier: float
-    error: float
-    points: tuple[CalibrationPoint, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +29,8 @@ class QualityView:
     overall: Measured | None
     ranks: tuple[RankShare, ...]
     breakdowns: tuple[Breakdown, ...]
-    calibration: CalibrationView | None
+    calibration: Reliability | None
     errors: Errors | None
-
-
-@dataclass(frozen=True, slots=True)
-class CountOf:
-    """A name, such as that of a split part, and a count."""
-
-    name: str
-    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +47,19 @@ class DataQualityView:
         similar: by arity, test facts that differ from a fact of train or valid in a single position.
         test: by arity, all test facts.
         leaked: test facts that follow from training facts by permuting or dropping columns.
+        near_names: of entities and of relations, names that differ only in what people overlook.
     """
 
-    duplicates: tuple[CountOf, ...]
-    overlap: tuple[CountOf, ...]
-    unseen_entities: tuple[CountOf, ...]
-    unseen_relations: tuple[CountOf, ...]
-    unseen_facts: tuple[CountOf, ...]
+    duplicates: dict[str, int]
+    overlap: dict[str, int]
+    unseen_entities: dict[str, int]
+    unseen_relations: dict[str, int]
+    unseen_facts: dict[str, int]
     degree_one: int
-    similar: tuple[CountOf, ...]
-    test: tuple[CountOf, ...]
+    similar: dict[int, int]
+    test: dict[int, int]
     leaked: int
+    near_names: dict[str, int]
 
 
 def quality(run: Run) -> QualityView:
@@ -116,21 +93,16 @@ def _quality(run: Run) -> QualityView:
     if part is None or tested is None:
         return QualityView(None, None, (), (), None, None)
     found, errors = quality_of(run, part, tested.ranks), errors_of(run, part, tested.ranks)
-    calibration = None
-    if (reliability := run.reliability(part)) is not None:
-        points = tuple(CalibrationPoint(*point) for point in reliability.curve)
-        calibration = CalibrationView(reliability.brier, reliability.error, points)
-    return QualityView(part, found.overall, found.ranks, found.breakdowns, calibration, errors)
+    return QualityView(part, found.overall, found.ranks, found.breakdowns, run.reliability(part), errors)
 
 
 def _data_quality(run: Run) -> DataQualityView:
     found = check_quality(run.split)
-    names = ("duplicates", "overlap", "unseen_entities", "unseen_relations", "unseen_facts")
-    counts = {name: tuple(CountOf(*one) for one in getattr(found, name).items()) for name in names}
+    names = ("duplicates", "overlap", "unseen_entities", "unseen_relations", "unseen_facts", "degree_one")
     return DataQualityView(
-        **counts,
-        degree_one=found.degree_one,
-        similar=tuple(CountOf(str(arity), close) for arity, (close, _) in found.close.items()),
-        test=tuple(CountOf(str(arity), total) for arity, (_, total) in found.close.items()),
+        **{name: getattr(found, name) for name in names},
+        similar={arity: close for arity, (close, _) in found.close.items()},
+        test={arity: total for arity, (_, total) in found.close.items()},
         leaked=found.leakage.facts,
+        near_names={what: near.names for what, near in found.near_names.items()},
     )

@@ -12,6 +12,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from relatum.data.hypergraph import Hypergraph, Split
+from relatum.data.quality import warn_of_facts_in_train, warn_of_near_names
 from relatum.data.row_store import RowStore
 from relatum.data.schema import Schema
 from relatum.datasets.file_types import holds_tables
@@ -317,21 +318,32 @@ def write_event(journal: Journal, event: str, now: State, facts: dict[str, Any])
 
 
 def facts_of(data: Any, *, use_cache: bool = True) -> Split:
-    """Return the facts that `fit` takes, as a split: by name or path, from tables, from memory."""
+    """Return the facts that `fit` takes, as a split: by name or path, from tables, from memory; warn of what spoils them."""
+    is_path = isinstance(data, str | os.PathLike)
+    if (
+        not is_path
+        and isinstance(data, Iterable)
+        and not isinstance(data, Mapping | Hypergraph)
+        and not hasattr(data, "columns")
+    ):
+        data = list(data)
     if isinstance(data, Split):
-        return data
-    if isinstance(data, Imported):
-        return data.split
-    if isinstance(data, Hypergraph):
-        return _all_train(data)
-    if isinstance(data, str | os.PathLike):
-        return read(data).split if holds_tables(data) else load(data, use_cache=use_cache)
-    if isinstance(data, Iterable) and not hasattr(data, "columns") and not isinstance(data, Mapping):
-        facts = list(data)
-        if facts and all(isinstance(one, tuple) and all(isinstance(name, str) for name in one) for one in facts):
-            return _all_train(Hypergraph.of(facts))
-        return read(facts).split
-    return read(data).split
+        split = data
+    elif isinstance(data, Hypergraph):
+        split = _all_train(data)
+    elif is_path and not holds_tables(data):
+        split = load(data, use_cache=use_cache)
+    elif isinstance(data, list) and data and all(map(_is_fact, data)):
+        split = _all_train(Hypergraph.of(data))
+    else:  # tables, whose names are looked at when they are read
+        return data.split if isinstance(data, Imported) else read(data).split
+    warn_of_facts_in_train(split)
+    warn_of_near_names(split)
+    return split
+
+
+def _is_fact(row: object) -> bool:
+    return isinstance(row, tuple) and all(isinstance(name, str) for name in row)
 
 
 def more_facts(data: Any, rows: RowStore | None, schema: Schema) -> Split:

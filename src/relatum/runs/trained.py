@@ -24,6 +24,7 @@ from relatum.data.hypergraph import Block, Hypergraph, Split, TupleTable
 from relatum.data.keyed_answers import KeyedAnswers, Keys, free_entities
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.labels import Labels, named_entity
+from relatum.data.quality import in_train
 from relatum.data.schema import Schema
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError, RelatumError, RelatumWarning, UnknownNameError
@@ -254,7 +255,8 @@ class Trained:
         known, evidence = None if raw else self.known, self.evidence
         scorer = scorer_of_group(self.model, self.parameters)
         ranks = rank(self.model, self.parameters, facts, known, split.train, scorer=scorer)
-        found = Evaluation(part, raw, ranks, self.model.schema, split.derivations, split.train)
+        trained_on = None if part == "train" else in_train(split, part)
+        found = Evaluation(part, raw, ranks, self.model.schema, split.derivations, split.train, in_train=trained_on)
         if evidence is None:
             return found
         both = rank(self.model, self.parameters, facts, known, split.train, evidence, scorer)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -69,7 +69,7 @@ def _environment() -> Environment:
         "address": address,
         "address_of": _address_of,
         "by_epoch": _by_epoch,
-        "calibration_curve": lambda points: reliability_curve([*map(astuple, points)]),
+        "calibration_curve": reliability_curve,
         "drawn_facts": drawings.drawn_facts,
         "fact_address": _fact_address,
         "facts_address": _facts_address,

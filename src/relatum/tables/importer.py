@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from relatum.data.hypergraph import Hypergraph, Split
+from relatum.data.quality import warn_of_near_names
 from relatum.data.row_store import EMPTY, Dependency, RowStore, RowTable, TableReference, TableSchema
 from relatum.data.row_store import Parts as CellParts
 from relatum.data.splitting import Parts, hold_out
@@ -22,7 +23,8 @@ from relatum.tables.cells import NumberedTable, cut_on_train, number_cells, plan
 from relatum.tables.columns import ColumnPlan, labels_of, plan_columns
 from relatum.tables.engine import Workspace
 from relatum.tables.facts import HeldOutCells, TableFacts, facts_of, one_part_per_fact, relations_of, split_of
-from relatum.tables.keys import LinkOffer, find_codes, link_offers, missing_targets, with_composite_key, with_found_key
+from relatum.tables.keys import find_codes, with_composite_key, with_found_key
+from relatum.tables.links import LinkOffer, link_offers, missing_targets
 from relatum.tables.open import open_sources, require_libraries
 from relatum.tables.options import Choices, ColumnRef, EntityTypes, ImportOptions, full_name
 from relatum.tables.shapes import MOST_ROLES, NO_SHAPE, TableShape, find_dependencies, shape_of
@@ -269,8 +271,9 @@ class _Import:
         records = [looked[name].record(counts, sizes) if name in looked else unread_table(name) for name in self._sources]
         notes = self._notes()
         columns = [record for one in self._planned for record in one.column_records(notes)]
+        whole, near_names = replace(split, rows=store), warn_of_near_names(split)
         return Imported(
-            replace(split, rows=store), tuple(records), tuple(columns), checksums, self._options, tuple(self.offers), vectors
+            whole, tuple(records), tuple(columns), checksums, self._options, tuple(self.offers), vectors, near_names
         )
 
     def _shape(self, one: _Table) -> None:

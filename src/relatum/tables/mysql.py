@@ -19,8 +19,6 @@ from relatum.tables.source import Kind, SourceColumn, SourceTable, other_keys, s
 
 _PARAMETERS = ("ssl_ca", "unix_socket")
 
-_RECEIVED = 1 << 20  # bytes that are looked at together
-
 # Quotes that stand around names everywhere else do so here too, and what does not fit is an error, not cut off.
 _SESSION = "SET SESSION sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00'"
 
@@ -94,7 +92,6 @@ class MysqlSource(ServerSource):
         self._connection: Any = None
         try:
             self._connection = connect(url)
-            self._connection._rfile = self._connection._sock.makefile("rb", _RECEIVED)
             self.rows("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             self.rows("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
         except self._errors as error:
@@ -179,30 +176,11 @@ class MysqlSource(ServerSource):
         cursor = SSCursor(self._connection)
         try:
             cursor.execute(sql)
-            yield from gathered(self._received(cursor))
+            yield from gathered(map(_csv_of, cursor.fetchall_unbuffered()))
         except BaseException:
             self._abandon(cursor)
             raise
         cursor.close()
-
-    def _received(self, cursor: Any) -> Iterator[CsvRows]:
-        """Yield the rows of a query as they come: those whose packets are whole together, all else by the driver.
-
-        It knows what to do about a row in several packets, an error, and the end.
-        """
-        from relatum.tables.mysql_packets import packets_as_csv
-
-        connection, width = self._connection, len(cursor.description)
-        while True:
-            text, rows, taken, longest = packets_as_csv(connection._rfile.peek(), width, connection._next_seq_id)
-            connection._rfile.read(taken)
-            connection._next_seq_id = (connection._next_seq_id + rows) % 256
-            yield CsvRows(text, rows, longest)
-            row = cursor.fetchone()
-            if row is None:
-                return
-            text = _csv_of(row)
-            yield CsvRows(text, 1, len(text))
 
     def _abandon(self, cursor: Any) -> None:
         """Give up a query together with its connection; else the driver would fetch all rows before it lets go."""
@@ -221,6 +199,7 @@ class MysqlSource(ServerSource):
             self._connection.close()
 
 
-def _csv_of(row: tuple[str | None, ...]) -> bytes:
+def _csv_of(row: tuple[str | None, ...]) -> CsvRows:
     """Return a row as a line of CSV."""
-    return ",".join("" if value is None else quoted(value) for value in row).encode() + b"\n"
+    text = ",".join("" if value is None else quoted(value) for value in row).encode() + b"\n"
+    return CsvRows(text, 1, len(text))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from relatum.data.hypergraph import Split
+from relatum.data.near_names import NearNames
 from relatum.datasets.load import save
 from relatum.files import document
-from relatum.tables.keys import LinkOffer
+from relatum.tables.links import LinkOffer
 from relatum.tables.options import ImportOptions, full_name
 from relatum.tables.vector_files import VectorRecord
 from relatum.version import __version__
@@ -86,6 +87,7 @@ class Imported:
         options: what was chosen.
         offers: which columns could be linked to which.
         vectors: what became of files of vectors.
+        near_names: of entities and of relations, names that differ only in what people overlook.
     """
 
     split: Split
@@ -95,6 +97,7 @@ class Imported:
     options: ImportOptions
     offers: tuple[LinkOffer, ...] = ()
     vectors: tuple[VectorRecord, ...] = ()
+    near_names: Mapping[str, NearNames] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as it stands in `import.json`."""
@@ -111,9 +114,11 @@ class Imported:
             "tables": [asdict(table) for table in self.tables],
             "columns": [asdict(column) for column in self.columns],
             "links": [
-                {"column": full_name(one.column), "target": full_name(one.target), "share": one.share} for one in self.offers
+                {**asdict(offer), "column": full_name(offer.column), "target": full_name(offer.target)}
+                for offer in self.offers
             ],
             "vectors": [asdict(one) for one in self.vectors],
+            "near_names": {what: near.to_json() for what, near in self.near_names.items()},
         }
 
     def save(self, directory: str | os.PathLike[str]) -> None:
