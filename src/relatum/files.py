@@ -157,7 +157,8 @@ def require_empty(directory: Path) -> None:
 
 def require_own(path: Path, mark: str) -> None:
     """Refuse to replace a file that does not begin with `mark`, by which what relatum writes anew can be told."""
-    if not is_there(path):
+    refuse_link(path)
+    if not path.is_file():
         return
     with open_file(path) as file:
         begins = file.read(len(mark.encode()))
