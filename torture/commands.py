@@ -86,6 +86,11 @@ class Started:
         """Kill it at once; a process that has ended keeps its number until somebody waits for it."""
         os.kill(self.process, signal.SIGKILL)
 
+    @property
+    def said(self) -> str:
+        """What it has written so far."""
+        return _text(self._command.out) + _text(self._command.err)
+
     def wait(self, seconds: float = PATIENCE) -> Ended:
         """Return how it ended; after so many seconds it is killed, and counts as one that hangs."""
         code = self._wait(seconds)

@@ -69,8 +69,9 @@ def _surround(command: dict[str, Any]) -> None:
     os.environ.update(command["environment"])
     tempfile.tempdir = None
     sys.argv = ["relatum", *command["arguments"]]
-    from relatum import files, progress
+    from relatum import closed_folders, files, progress
 
+    closed_folders._CLOSED.clear()
     files._swept.clear()  # what this process has looked at is not what a new one has
     progress._announced.clear()
 

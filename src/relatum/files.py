@@ -20,6 +20,16 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from relatum import memory
+from relatum.closed_folders import (
+    close_folder,
+    is_closed,
+    open_file,
+    refuse_link,
+    remove_file,
+    remove_folder,
+    replace_file,
+    status,
+)
 from relatum.errors import DataError, FormatError, RelatumError, RelatumWarning
 from relatum.processes import MARK, has_ended, is_of_here, mark
 
@@ -39,7 +49,7 @@ _LONG = re.compile(rb"[0-9]{19}")  # digits: what may be more than 64 bits hold
 @contextmanager
 def atomic_file(path: Path, *, new: bool = False) -> Iterator[BinaryIO]:
     """Yield a binary file that becomes `path`, as `atomic_path` does, when the block ends well."""
-    with atomic_path(path, new=new) as temporary, temporary.open("xb") as file:
+    with atomic_path(path, new=new) as temporary, open_file(temporary, "xb") as file:
         yield file
 
 
@@ -53,14 +63,16 @@ def write_bytes(path: Path, content: bytes) -> None:
 def atomic_path(path: Path, *, new: bool = False) -> Iterator[Path]:
     """Yield the name of a file to make, which becomes `path` when the block ends well, and vanishes when it does not.
 
-    A file that is replaced leaves its permissions to the new one, and a link goes on to lead to it. With `new` nothing is
-    replaced: FileExistsError says that something is there by then, whoever made it and when.
+    A file that is replaced leaves its permissions to the new one, and a link goes on to lead to it, unless it is in a closed
+    folder: there it is refused. With `new` nothing is replaced: FileExistsError says that something is there by then,
+    whoever made it and when.
     """
-    with suppress(RuntimeError, OSError):  # of a link that leads to itself, before Python 3.13
-        path = path.resolve() if path.is_symlink() else path
-    if path.is_symlink():
-        raise RelatumError("not-replaceable", "is a link that leads to itself", place=path)
-    if path.exists() and not path.is_file():
+    if not is_closed(path):
+        with suppress(RuntimeError, OSError):  # of a link that leads to itself, before Python 3.13
+            path = path.resolve() if path.is_symlink() else path
+        if path.is_symlink():
+            raise RelatumError("not-replaceable", "is a link that leads to itself", place=path)
+    if (before := status(path)) is not None and not stat.S_ISREG(before.st_mode):
         raise RelatumError("not-replaceable", "is not a file that could be replaced", place=path)
     if not path.parent.is_dir():
         raise RelatumError("no-such-directory", "no such directory", place=path.parent)
@@ -68,16 +80,18 @@ def atomic_path(path: Path, *, new: bool = False) -> Iterator[Path]:
     temporary = _beside(path)
     try:
         yield temporary
-        with temporary.open("rb") as file:
+        with open_file(temporary) as file:
             os.fsync(file.fileno())
+            if not new and (before := status(path)) is not None:
+                os.chmod(  # noqa: PTH101
+                    file.fileno() if os.chmod in os.supports_fd else temporary, stat.S_IMODE(before.st_mode)
+                )
         if new:
             _claim(temporary, path)
         else:
-            with suppress(FileNotFoundError):
-                temporary.chmod(stat.S_IMODE(path.stat().st_mode))
-            temporary.replace(path)
+            replace_file(temporary, path)
     except BaseException as error:
-        temporary.unlink(missing_ok=True)
+        remove_file(temporary)
         _name_target(error, temporary, path)
         raise
     _sync_directory(path.parent)
@@ -107,6 +121,8 @@ def atomic_directory(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_stale(path)
     temporary = _beside(path)
+    if is_closed(path):
+        close_folder(temporary, within=path.parent)
     temporary.mkdir()
     try:
         yield temporary
@@ -134,15 +150,17 @@ def _name_target(error: BaseException, temporary: Path, path: Path) -> None:
 
 def require_empty(directory: Path) -> None:
     """Refuse a path that is taken: anything but an empty directory."""
+    refuse_link(directory)
     if directory.exists() and not (directory.is_dir() and not any(directory.iterdir())):
         raise RelatumError("directory-not-empty", "already exists and is not an empty directory", place=directory)
 
 
 def require_own(path: Path, mark: str) -> None:
     """Refuse to replace a file that does not begin with `mark`, by which what relatum writes anew can be told."""
+    refuse_link(path)
     if not path.is_file():
         return
-    with path.open("rb") as file:
+    with open_file(path) as file:
         begins = file.read(len(mark.encode()))
     if begins != mark.encode():
         raise RelatumError(
@@ -208,10 +226,10 @@ def remove_left(paths: Iterable[Path]) -> None:
     """Remove what killed processes have left, and say so."""
     for path in paths:
         if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
+            remove_folder(path)
         else:
             with suppress(OSError):
-                path.unlink()
+                remove_file(path)
         if not path.exists():
             warnings.warn(f"{path}: removed; a process that was killed had left it", RelatumWarning, stacklevel=2)
 
@@ -305,10 +323,11 @@ def _int64(digits: str) -> int:
 def read_whole(path: Path) -> bytes:
     """Return the bytes of a file that is to become Python's objects; refused if these would not fit the free memory."""
     require_file(path)
-    size = path.stat().st_size
-    if not memory.fits(_AS_OBJECTS * size):
-        raise FormatError("larger-than-memory", path, None, f"its {size:,} bytes are more than the free memory can hold")
-    return path.read_bytes()
+    with open_file(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if not memory.fits(_AS_OBJECTS * size):
+            raise FormatError("larger-than-memory", path, None, f"its {size:,} bytes are more than the free memory can hold")
+        return bytes(file.read())
 
 
 def is_there(path: Path) -> bool:
@@ -319,6 +338,7 @@ def is_there(path: Path) -> bool:
 
 def require_file(path: Path) -> None:
     """Refuse what is there but no file: a named pipe, which would have its reader wait for ever, or a link to nothing."""
+    refuse_link(path)
     if os.path.lexists(path) and not path.is_file():
         raise FormatError("not-a-file", path, None, "not a file")
 
@@ -328,10 +348,9 @@ def drop_torn_line(path: Path) -> None:
 
     The file is cut, not written anew, so that a second kill or a full disk cannot take whole lines as well.
     """
-    if not path.exists():
+    if not is_there(path):
         return
-    require_file(path)
-    with path.open("rb+") as file:
+    with open_file(path, "rb+") as file:
         size = end = file.seek(0, os.SEEK_END)
         while end:
             start = max(end - _PIECE, 0)
@@ -347,7 +366,7 @@ def drop_torn_line(path: Path) -> None:
 
 def sha256_of(path: Path) -> str:
     """Return the SHA-256 of a file's bytes, in hexadecimal."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relatum import memory
+from relatum.closed_folders import open_file
 from relatum.errors import RelatumError
 from relatum.files import atomic_file, parse_json, require_file
 
@@ -105,7 +106,7 @@ def read_tensors(
     """
     try:
         require_room(path)
-        with path.open("rb") as file:
+        with open_file(path) as file:
             size = os.fstat(file.fileno()).st_size
             length = int.from_bytes(file.read(8), "little")
             if length > min(size, _LONGEST_HEADER):
@@ -144,7 +145,7 @@ def map_arrays(path: Path, format_name: str, version: int, known: str | None) ->
     """
     try:
         require_file(path)
-        with path.open("rb") as file:
+        with open_file(path) as file:
             body = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         end = 8 + int.from_bytes(body[:8], "little")
         if end > min(len(body), 8 + _LONGEST_HEADER):

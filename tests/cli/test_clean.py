@@ -99,12 +99,12 @@ def test_the_next_import_to_the_same_folder_removes_what_a_killed_one_has_left(
 def test_the_scratch_of_workers_is_stale_once_nobody_trains(example_run: Path, tmp_path: Path, run: Relatum) -> None:
     import shutil
 
-    from filelock import FileLock
+    from support.locks import locked_elsewhere
 
     shutil.copytree(example_run, tmp_path / "run")
     (tmp_path / "run" / ".scratch").mkdir()
     (tmp_path / "run" / ".scratch" / "questions").write_bytes(b"half")
-    with FileLock(tmp_path / "run" / ".lock"):
+    with locked_elsewhere(tmp_path / "run" / ".lock"):
         assert not json.loads(run("clean", str(tmp_path), "--json")[1])["found"]
     found = json.loads(run("clean", str(tmp_path / "run"), "--json", "--yes")[1])["found"]
     assert [Path(one["path"]).name for one in found] == [".scratch"]

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from filelock import FileLock
 
 from relatum.runs.directory import LOCK
 from relatum.runs.experiment import read_experiments
 from relatum.runs.fit import is_held
 from relatum.runs.journal import Journal
 from support.command_line import Relatum
+from support.locks import locked_elsewhere
 from support.mistakes import code_of
 
 SPEC = """
@@ -116,7 +116,7 @@ def trained_elsewhere(folder: Path) -> Iterator[threading.Event]:
     has, over = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with FileLock(folder / LOCK):
+        with locked_elsewhere(folder / LOCK):
             has.set()
             over.wait()
 

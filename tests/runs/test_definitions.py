@@ -10,13 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
 from relatum import Hypergraph, Run, Spec, fit
 from relatum.algebra import evaluate, parse
 from relatum.reasoning.closed_form import Bound
 from relatum.runs import definitions
 from relatum.runs.definitions import definition_text
+from support.locks import locked_elsewhere
 from support.mistakes import mistake
 
 
@@ -195,7 +195,7 @@ def test_a_run_that_another_process_trains_is_not_defined_on(
 ) -> None:
     monkeypatch.setattr(definitions, "_QUIET", 0.1)
     monkeypatch.setattr(definitions, "_PATIENCE", 0.1)
-    with FileLock(run.folder / ".lock"), mistake("run-in-use"):
+    with locked_elsewhere(run.folder / ".lock"), mistake("run-in-use"):
         run.define("got", "permute[1, 0, 2](sold)")
     assert capsys.readouterr().err == f"{run.folder}: waiting for another process ...\n"
     assert not (run.folder / "definitions.json").exists()

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from filelock import FileLock
 
 from relatum import KnownAnswers, Run, fit, load, resume, save
 from relatum.inference.ranking import rank
@@ -26,6 +25,7 @@ from relatum.runs.journal import Journal, read_history
 from relatum.runs.spec import Spec
 from relatum.training.checkpoint import load_state
 from relatum.training.loop import State
+from support.locks import locked_elsewhere
 from support.mistakes import mistake
 
 FILES = {
@@ -236,7 +236,7 @@ def test_the_facts_of_another_run_are_refused(trained: Path, tmp_path: Path) -> 
 def test_two_processes_do_not_train_one_run(trained: Path, tmp_path: Path) -> None:
     shutil.copytree(trained, tmp_path / "run")
     before = (tmp_path / "run" / "journal.jsonl").read_bytes()
-    with FileLock(tmp_path / "run" / ".lock"), mistake("run-in-use"):
+    with locked_elsewhere(tmp_path / "run" / ".lock"), mistake("run-in-use"):
         resume(tmp_path / "run")
     assert (tmp_path / "run" / "journal.jsonl").read_bytes() == before
 

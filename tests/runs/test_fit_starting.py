@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from filelock import FileLock
 
 from relatum import fit, resume
 from relatum.runs import fit as fitting
 from relatum.runs.spec import Spec
+from support.locks import locked_elsewhere
 from support.mistakes import mistake
 
 
@@ -32,12 +32,12 @@ from pathlib import Path
 from relatum import fit
 from relatum.runs.spec import Spec
 
-replace, (_, last, spec, folder) = Path.replace, sys.argv
-def replace_or_die(source, target):
-    if target == Path(folder, last):
+replace, (_, last, spec, folder) = os.replace, sys.argv
+def replace_or_die(source, target, **folders):
+    if Path(target).name == last:
         os.kill(os.getpid(), signal.SIGKILL)
-    return replace(source, target)
-Path.replace = replace_or_die
+    return replace(source, target, **folders)
+os.replace = replace_or_die
 fit(Spec.read(Path(spec)), folder)
 """
 
@@ -92,7 +92,7 @@ def test_a_run_begun_by_another_process_while_the_data_was_read_is_left_alone(
 def test_two_processes_do_not_begin_one_run(tmp_path: Path) -> None:
     writing = tmp_path / ".facts.safetensors.0123456789ab-0123456789ab.tmp"
     writing.write_bytes(b"half")
-    with FileLock(tmp_path / ".lock"), mistake("run-in-use"):
+    with locked_elsewhere(tmp_path / ".lock"), mistake("run-in-use"):
         fit(spec_of(), tmp_path)
     assert writing.exists()
 

@@ -278,14 +278,14 @@ import os, signal, sys
 from pathlib import Path
 from relatum import update
 
-real, (_, last, run, facts, out) = (Path.replace, Path.rename), sys.argv
+real, (_, last, run, facts, out) = (os.replace, os.rename), sys.argv
 def or_die(move):
-    def moved(source, target):
+    def moved(source, target, **folders):
         if Path(target).name == last:
             os.kill(os.getpid(), signal.SIGKILL)
-        return move(source, target)
+        return move(source, target, **folders)
     return moved
-Path.replace, Path.rename = map(or_die, real)
+os.replace, os.rename = map(or_die, real)
 update(run, facts, out)
 """
 

@@ -174,9 +174,14 @@ def _shown(database: str) -> str:
 def _look_back(undo: str | None, log: str | None, batch: int | None, *, json: bool) -> None:
     if undo is not None and log is not None:
         raise SettingError("contradictory-options", "--undo and --log: choose one of them")
+    from relatum.datasets.file_types import is_server
+    from relatum.runs.directory import close_run_around
+
     for option, database in (("--undo", undo), ("--log", log)):
         if database is not None and not database.strip():
             raise DataError("option-needs-option", f"{option} needs the database")
+        elif database is not None and not is_server(database):
+            close_run_around(Path(database))
     if undo is not None:
         _undo(undo, batch, json=json)
     elif batch is not None or log is None:

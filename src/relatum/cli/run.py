@@ -125,21 +125,21 @@ def _train_missing(runs: Sequence[Planned], *, wait: bool) -> None:
 
 
 def _train(planned: Planned, *, wait: bool) -> None:
-    from filelock import Timeout
-
     from relatum import api
-    from relatum.runs.fit import lock_of
+    from relatum.closed_folders import make_folder
+    from relatum.file_locks import LockTakenError, locked
+    from relatum.runs.directory import LOCK
 
     folder = planned.folder
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     with ExitStack() as held:
         try:
-            held.enter_context(lock_of(folder).acquire(timeout=0))
-        except Timeout:
+            held.enter_context(locked(folder / LOCK, 0))
+        except LockTakenError:
             if not wait:
                 return
             say(f"{folder}: another process is training this run; waiting for it", stderr=True)
-            held.enter_context(lock_of(folder).acquire())
+            held.enter_context(locked(folder / LOCK))
         if planned.state == "done":
             return
         say(f"{folder}: {planned.state}", stderr=True)
@@ -152,14 +152,15 @@ def _train(planned: Planned, *, wait: bool) -> None:
 def _collect(experiment: Experiment, runs: Sequence[Planned], results: Path | None) -> dict[str, Any]:
     """Return the results of an experiment by name, those of its ensemble too, and write them."""
     from relatum import api
-    from relatum.runs.fit import lock_of
+    from relatum.file_locks import locked
+    from relatum.runs.directory import LOCK
     from relatum.runs.results import collect, save_results
 
     folders = [one.furthest().folder for one in runs]
     found = {experiment.name: collect(folders)}
     if experiment.ensemble:
         joined = experiment.ensemble_folder([one.furthest() for one in runs])
-        with lock_of(joined.parent):
+        with locked(joined.parent / LOCK):
             if not (joined / "config.json").exists():
                 api.join(folders, joined)
         found[f"{experiment.name}-ensemble"] = collect([joined])

@@ -14,7 +14,7 @@ from typing import Any
 from relatum.data.schema import Schema
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError
-from relatum.files import read_document, write_document
+from relatum.files import read_document, read_whole, write_document
 
 COLUMN_TYPES = "column_types.json"
 
@@ -71,7 +71,7 @@ def save_column_types(folder: Path, column_types: ColumnTypes) -> None:
 
 def read_column_types(path: Path, schema: Schema) -> ColumnTypes:
     """Return the column types in `column_types.json`; nothing if it is somebody else's of that name."""
-    if _FORMAT.encode() not in path.read_bytes():
+    if _FORMAT.encode() not in read_whole(path):
         return {}
 
     def build(content: dict[str, Any]) -> ColumnTypes:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from relatum.errors import DataError, FormatError
-from relatum.files import document, read_document, write_bytes
+from relatum.files import document, read_document, read_whole, write_bytes
 
 ELEMENTARY = "elementary"
 OPERATIONS = ("rename", "project", "select", "union", "difference")  # the five of the paper, as people say them
@@ -69,9 +69,10 @@ def save_derivations(folder: Path, derivations: Mapping[str, Derivation]) -> Non
 def read_derivations(path: Path) -> dict[str, Derivation]:
     """Return the derivations in one of `DERIVATION_FILES`, by relation; nothing if it is somebody else's of that name."""
     if path.name == DERIVATIONS:
-        return read_document(path, _FORMAT, _VERSION, _build) if _FORMAT.encode() in path.read_bytes() else {}
+        return read_document(path, _FORMAT, _VERSION, _build) if _FORMAT.encode() in read_whole(path) else {}
+    content = read_whole(path)
     try:
-        return _read_published(path.read_text(encoding="utf-8"))
+        return _read_published(content.decode())
     except (DataError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise FormatError("damaged-file", path, None, f"damaged or foreign derivations: {error}") from None
 

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from relatum.closed_folders import status
 from relatum.data.column_types import ColumnType
 from relatum.data.derivations import Derivation
 from relatum.data.hypergraph import Block, Hypergraph, Split
@@ -137,7 +138,8 @@ def _rebuilt(about: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Spli
 
 def _is_large(path: Path) -> bool:
     """Return whether a file is worth remembering."""
-    return path.stat().st_size >= _LARGE
+    found = status(path)
+    return found is not None and found.st_size >= _LARGE
 
 
 def checksum_of(path: Path) -> str:

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Literal
 
+from relatum.closed_folders import open_file
 from relatum.errors import DataError
 
 _BY_ENDING = {
@@ -19,7 +20,7 @@ _START = 1 << 16  # bytes in which a line of facts would have a tab
 
 def database_in(path: Path) -> Literal["sqlite", "duckdb"] | None:
     """Return what kind of database a file is, or None if it is none."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         start = file.read(16)
     if start.startswith(b"SQLite format 3\0"):
         return "sqlite"
@@ -28,7 +29,7 @@ def database_in(path: Path) -> Literal["sqlite", "duckdb"] | None:
 
 def is_parquet(path: Path) -> bool:
     """Return whether a file is a Parquet file."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         return file.read(4) == b"PAR1"
 
 
@@ -76,7 +77,7 @@ def _tables_in(path: Path) -> str | None:
     if is_parquet(path):
         return "a Parquet file"
     unpacked = path.with_suffix("") if path.suffix.lower() == ".gz" else path
-    with path.open("rb") as file:
+    with open_file(path) as file:
         first = file.read(_START).partition(b"\n")[0]
     # Facts may be in a file of any name, and have tabs; what is packed is told by its name alone.
     return _BY_ENDING.get(unpacked.suffix.lower()) if unpacked != path or b"\t" not in first else None

@@ -12,13 +12,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from relatum.closed_folders import close_folder
 from relatum.data.column_types import COLUMN_TYPES, read_column_types, save_column_types
 from relatum.data.derivations import DERIVATION_FILES, read_derivations, save_derivations
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.datasets.cache import checksum_of, load_columns, save_columns
 from relatum.datasets.file_types import refuse_tables
 from relatum.datasets.registry import DATASETS, PARTS, Dataset, find_dataset, locate, recognise
-from relatum.datasets.row_files import load_rows, save_rows
+from relatum.datasets.row_files import ROWS, load_rows, save_rows
 from relatum.datasets.statement_files import StatementReader, find_statement_files, recognise_form, write_statements
 from relatum.datasets.text_format import TupleReader, read_roles, write_roles, write_tuples
 from relatum.datasets.text_lines import Layout, only_file, require_text_end
@@ -76,6 +77,8 @@ def load(
                 find_dataset(str(source))
             name = f", and no registered dataset of that name; known: {', '.join(DATASETS)}" if bare else ""
             raise DataError("no-such-file", f"no such file or directory{name}", place=path)
+        if any(os.path.lexists(path / name) for name in (COLUMN_TYPES, ROWS)):
+            close_folder(path)  # an import, which may come from elsewhere; what people put together may have links
         found = recognise_form(path) if not layouts else None
         if form is not None and found not in (None, form):
             raise DataError(

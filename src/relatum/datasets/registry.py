@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 
-from filelock import FileLock
-
 from relatum.datasets.download import RemoteFile, download, is_intact, unpack
 from relatum.datasets.text_lines import Layout
 from relatum.errors import DataError, DownloadError, UnknownNameError
+from relatum.file_locks import locked
 from relatum.files import cache_directory
 
 PARTS = ("train", "valid", "test")
@@ -195,7 +194,7 @@ def _fetch(dataset: Dataset) -> Path:
     if all(is_intact(folder / file.name, file) for file in dataset.files):
         return folder
     folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder.with_suffix(".lock")):
+    with locked(folder.with_suffix(".lock")):
         for left in folder.glob("tmp*"):  # a process that was killed; nobody else is here while this one holds the lock
             shutil.rmtree(left) if left.is_dir() else left.unlink()
         missing = [file for file in dataset.files if not is_intact(folder / file.name, file)]

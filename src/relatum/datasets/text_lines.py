@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from relatum import memory
+from relatum.closed_folders import open_file
 from relatum.data.vocabulary import fault_of
 from relatum.errors import DataError, FormatError
 from relatum.files import require_file
@@ -28,7 +29,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 def whole_lines(path: Path) -> Generator[bytes, None, None]:
     """Yield a file's bytes in pieces of whole lines, each ending in a line feed."""
     size = path.stat().st_size
-    with path.open("rb") as raw, progress(f"reading {path.name}", size) as advance:
+    with open_file(path) as raw, progress(f"reading {path.name}", size) as advance:
         packed = raw.read(2) == b"\x1f\x8b"
         raw.seek(0)
         rest, first = b"", True
@@ -63,7 +64,7 @@ def only_file(folder: Path, part: str, names: Iterable[str]) -> Path | None:
 
 def require_text_end(path: Path) -> None:
     """Refuse a file that ends in many NUL bytes, as a crash may leave one, before it is read for a long time."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         file.seek(max(path.stat().st_size - len(_NULS), 0))
         if file.read() == _NULS:
             raise FormatError("cut-off-file", path, None, "ends in NUL bytes: cut off by a crash, or no text file")
@@ -71,7 +72,7 @@ def require_text_end(path: Path) -> None:
 
 def require_unpacked(path: Path) -> None:
     """Refuse a gzip file that unpacks to far too much, without keeping any of it."""
-    with path.open("rb") as raw, progress(f"unpacking {path.name}", path.stat().st_size) as advance:
+    with open_file(path) as raw, progress(f"unpacking {path.name}", path.stat().st_size) as advance:
         for _ in _pieces(path, raw, True, advance):
             pass
 

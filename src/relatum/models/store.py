@@ -14,11 +14,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from relatum.closed_folders import open_file
 from relatum.data.hypergraph import Block, Hypergraph
 from relatum.data.name_lines import lines_of
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Vocabulary
-from relatum.errors import RelatumError, StoreError
+from relatum.errors import StoreError
 from relatum.files import parse_json, read_whole, write_bytes
 from relatum.models import MODELS
 from relatum.models.base import Model, Parameters
@@ -81,13 +82,11 @@ def load_model(folder: Path) -> tuple[Model, Parameters]:
         graph = Hypergraph(vocabulary, schema, (Block(rows[0], rows[1:]) for rows in facts))
         model = model_type(graph, model_type.settings_type(**config["settings"]))
         return model, _fitting(folder, model, tensors)
-    except StoreError:
-        raise
     except FileNotFoundError as error:
         raise StoreError(
             "incomplete-model", f"not a saved model, for {Path(str(error.filename)).name} is missing", place=folder
         ) from None
-    except (LookupError, TypeError, AttributeError, ValueError, OverflowError, RecursionError, RelatumError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise StoreError(
             "damaged-file", f"a damaged or foreign model ({type(error).__name__}: {reason})", place=folder
@@ -143,7 +142,7 @@ def _bits(tensor: Tensor) -> Tensor:
 def _tensors(path: Path) -> dict[str, Tensor]:
     stored = read_own_tensors(path, _FORMAT, _VERSION)
     if stored is None:
-        path.stat()  # one that is not there is missing, not damaged
+        path.lstat()  # one that is not there is missing, not damaged
         raise StoreError("damaged-file", f"damaged, or no parameters of format {_VERSION}", place=path)
     return stored[0]
 
@@ -181,7 +180,8 @@ def all_finite(tensor: Tensor) -> bool:
 
 def _checked(path: Path, checksum: str) -> bytes:
     require_room(path)
-    content = path.read_bytes()
+    with open_file(path) as file:
+        content = file.read()
     if hashlib.sha256(content).hexdigest() != checksum:
         raise StoreError("model-of-other-shape", "not the names that the model was trained with", place=path)
     return content

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from relatum.api import Run
+from relatum.closed_folders import close_folder
 from relatum.errors import RelatumError
 from relatum.report.quality import Measured
 from relatum.report.study import provenance_by_section, settings_by_section
@@ -219,6 +220,7 @@ class TrainingView:
 
 def training(folder: Path) -> TrainingView:
     """Return how the training of the run in a directory went or goes; the journal is only read."""
+    close_folder(folder)
     if not (folder / SPEC).exists():
         raise RelatumError("not-a-run", why_no_run(folder), place=folder.name)
     spec, environment = Spec.of_run(folder / SPEC), read_environment(folder)

@@ -7,17 +7,16 @@ written; in memory what they share is one expression.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
-
-from filelock import FileLock, Timeout
 
 from relatum.algebra import Expression, Relation, expanded, parse
 from relatum.algebra.expression import OPERATIONS
 from relatum.algebra.node import Node
 from relatum.data.schema import RelationSchema, Schema
 from relatum.errors import DataError, RelatumError
+from relatum.file_locks import LockTakenError, locked
 from relatum.files import is_there, read_document, write_document
 from relatum.progress import announce
 from relatum.runs.directory import LOCK
@@ -46,21 +45,17 @@ def load_definitions(folder: Path, schema: Schema) -> dict[str, Expression]:
 @contextmanager
 def definitions_held(folder: Path) -> Iterator[None]:
     """Keep other processes from defining relations on a run, so that none is lost between reading and writing."""
-    lock = FileLock(folder / LOCK)
-    try:
+    with ExitStack() as stack:
         try:
-            lock.acquire(timeout=_QUIET)
-        except Timeout:
-            announce(f"{folder}: waiting for another process ...")
-            lock.acquire(timeout=_PATIENCE)
-    except Timeout:
-        raise RelatumError(
-            "run-in-use", "another process is training this run, or defining a relation", place=folder, remedy="try again"
-        ) from None
-    try:
+            try:
+                stack.enter_context(locked(folder / LOCK, _QUIET))
+            except LockTakenError:
+                announce(f"{folder}: waiting for another process ...")
+                stack.enter_context(locked(folder / LOCK, _PATIENCE))
+        except LockTakenError:
+            why = "another process is training this run, or defining a relation"
+            raise RelatumError("run-in-use", why, place=folder, remedy="try again") from None
         yield
-    finally:
-        lock.release()
 
 
 def with_definition(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 import torch
 
+from relatum.closed_folders import close_folder, names_in, status
 from relatum.data.hypergraph import Split
 from relatum.datasets.cache import load_columns, save_columns
 from relatum.datasets.registry import DATASETS
@@ -46,14 +48,20 @@ class _FromJson(Protocol):
     def from_json(cls, data: Any, known: Any, /) -> Self: ...
 
 
+def close_run_around(path: Path) -> None:
+    """Follow no link in the run that a file lies in which a person has named, if it lies in one."""
+    if os.path.lexists(path.parent / SPEC) and os.path.lexists(path.parent / _FACTS):
+        close_folder(path.parent)
+
+
 def is_free(folder: Path) -> bool:
     """Return whether a run can begin in a folder: nothing is there, or only what a start has left that was killed.
 
     The spec comes last, so without it there is no run, and what is there can be made again.
     """
-    if not folder.exists():
+    if status(folder) is None:
         return True
-    found = {path.name for path in folder.iterdir()} - {path.name for path in stale_temporaries(folder)} - {LOCK}
+    found = set(names_in(folder)) - {path.name for path in stale_temporaries(folder)} - {LOCK}
     return found <= {ROWS, _FACTS} or (_FACTS in found and found <= {ROWS, _FACTS, ENVIRONMENT})
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from relatum.closed_folders import close_folder
 from relatum.datasets.load import load
 from relatum.errors import SettingError
 from relatum.runs.directory import SPEC
@@ -40,6 +41,9 @@ class Planned:
 
     folder: Path
     spec: Spec
+
+    def __post_init__(self) -> None:
+        close_folder(self.folder, within=self.folder.parent)  # it may be part of an experiment from elsewhere
 
     @property
     def state(self) -> str:
@@ -70,7 +74,10 @@ class Experiment:
 
     def ensemble_folder(self, runs: Sequence[Planned]) -> Path:
         """Return the folder of the run that joins the runs of all seeds, beside them."""
-        return runs[0].folder.parent / f"{self.name}-ensemble-{_hash([one.folder.name for one in runs])}"
+        out = runs[0].folder.parent
+        folder = out / f"{self.name}-ensemble-{_hash([one.folder.name for one in runs])}"
+        close_folder(folder, within=out)
+        return folder
 
     def runs(self, out: Path) -> Iterator[Planned]:
         """Yield the runs, in the order of their seeds, with the folders in `out` that are theirs or are the same run."""

@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
+from relatum.closed_folders import close_folder, make_folder, refuse_links_in, remove_file, status
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.quality import warn_of_facts_in_train, warn_of_near_names
 from relatum.data.row_store import RowStore
@@ -18,6 +17,7 @@ from relatum.data.schema import Schema
 from relatum.datasets.file_types import holds_tables
 from relatum.datasets.load import load
 from relatum.errors import DataError, RelatumError
+from relatum.file_locks import LockTakenError, locked
 from relatum.files import stale_temporaries
 from relatum.imputation.models import ColumnModels
 from relatum.inference.validation import validator
@@ -170,7 +170,7 @@ def fit_into(
     require_free(folder)
     facts = split()
     spec = spec_for(spec, facts)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     with held(folder):
         begin(folder, spec, facts)
         _run(folder, spec, facts, watch, began, trackers)
@@ -196,7 +196,8 @@ def begin(folder: Path, spec: Spec, facts: Split) -> None:
 
 def require_resumable(folder: Path) -> None:
     """Refuse a directory without a run that training could go on in."""
-    if not (folder / SPEC).exists():
+    close_folder(folder)
+    if status(folder / SPEC) is None:
         raise RelatumError("not-a-run", f"not a run (there is no {SPEC})", place=folder)
     environment = read_environment(folder)
     for key, came_from in (("updates", "an update"), ("ensemble", "several runs")):
@@ -216,6 +217,7 @@ def spec_for(spec: Spec | SpecOf, split: Split) -> Spec:
 
 def require_free(folder: Path) -> None:
     """Refuse a directory that a run cannot begin in."""
+    close_folder(folder)
     if not is_free(folder):
         raise RelatumError(
             "directory-not-empty",
@@ -225,21 +227,17 @@ def require_free(folder: Path) -> None:
         )
 
 
-def lock_of(folder: Path) -> FileLock:
-    """Return the lock of a run, which is free when its process dies; a thread that holds it may take it once more."""
-    return FileLock(folder / LOCK, is_singleton=True)
-
-
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
     """Keep other processes off a run, and first remove what killed ones have left half written."""
     try:
-        with lock_of(folder).acquire(timeout=0):
+        with locked(folder / LOCK, 0):
             for path in stale_temporaries(folder):
-                path.unlink()
+                remove_file(path)
             remove_scratch(folder)
+            refuse_links_in(folder)
             yield
-    except Timeout:
+    except LockTakenError:
         raise RelatumError("run-in-use", "another process is training this run", place=folder) from None
 
 
@@ -248,9 +246,9 @@ def is_held(folder: Path) -> bool:
     if not (folder / LOCK).exists():
         return False
     try:
-        with FileLock(folder / LOCK, timeout=0):
+        with locked(folder / LOCK, 0):
             return False
-    except Timeout:
+    except LockTakenError:
         return True
 
 

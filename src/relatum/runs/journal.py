@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from relatum.closed_folders import open_file
 from relatum.errors import FormatError
-from relatum.files import drop_torn_line, parse_json, read_whole
+from relatum.files import drop_torn_line, is_there, parse_json, read_whole
 
 _MEASURED = ("loss", "score", "mrr", "valid_mrr_before", "valid_mrr_after")
 _OF_UPDATES = ("added", "new_entities")
@@ -45,8 +46,8 @@ class Journal:
         if not self._mended:
             drop_torn_line(path)
             self._mended = True
-        with path.open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
+        with open_file(path, "ab") as file:
+            file.write(f"{line}\n".encode())
             file.flush()
             os.fsync(file.fileno())
 
@@ -54,7 +55,7 @@ class Journal:
         """Return all events so far that are whole."""
         if self.path is None:
             return list(self._kept)
-        if not self.path.exists():
+        if not is_there(self.path):
             return []
         # Not splitlines, which also splits at signs that may stand in a text. What follows the last line feed is not whole.
         lines = read_whole(self.path).split(b"\n")[:-1]

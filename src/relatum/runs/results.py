@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from relatum.closed_folders import close_folder
 from relatum.data.hypergraph import Split
 from relatum.data.quality import describe
 from relatum.datasets.load import load
@@ -57,6 +58,7 @@ def _trained_on(provenances: Sequence[dict[str, Any]]) -> str:
 def save_results(path: Path, results: dict[str, Any]) -> None:
     """Write results as JSON, atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    close_folder(path, within=path.parent)
     with atomic_file(path) as file:
         file.write((json.dumps(results, indent=1) + "\n").encode())
 
@@ -329,6 +331,7 @@ def _alike(folders: Sequence[Path]) -> list[list[Path]]:
     """Return runs that differ in their seed alone together, in their order."""
     groups: dict[str, list[Path]] = {}
     for folder in dict.fromkeys(folders):
+        close_folder(folder)
         groups.setdefault(_settings(Spec.of_run(folder / SPEC).to_dict()), []).append(folder)
     return list(groups.values())
 

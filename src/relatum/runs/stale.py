@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from relatum.closed_folders import close_folder
 from relatum.errors import DataError
 from relatum.files import cache_directory, left_behind, left_folders
 from relatum.runs.directory import SPEC
@@ -56,6 +57,7 @@ def _in_folder(folder: Path) -> set[Path]:
         if one in found:
             continue
         found |= set(left_behind(one))
+        close_folder(one, within=folder)  # `one` may be exchanged by now
         scratch = stale_scratch(one) if (one / SPEC).exists() and not is_held(one) else None
         found |= {scratch} if scratch is not None else set()
     return found

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+from relatum.closed_folders import make_folder, names_in, refuse_links_in
 from relatum.errors import RelatumWarning, SettingError, UnknownNameError
 from relatum.extras import optional
 from relatum.formatting import percent
@@ -159,7 +160,9 @@ class _TensorBoard:
         self._make, self._path = SummaryWriter, Path(where) if where else (folder or Path()) / "tensorboard"
 
     def open(self, spec: Spec, begun: float) -> bool:
-        is_new = not any(self._path.glob("events.*"))
+        make_folder(self._path)
+        refuse_links_in(self._path)  # TensorBoard opens what is there by its name
+        is_new = not any(name.startswith("events.") for name in names_in(self._path))
         self._writer = self._make(str(self._path))
         if is_new:
             settings = "".join(f"    {line}\n" for line in spec.to_toml().splitlines())  # a block of code in Markdown

@@ -19,6 +19,7 @@ from relatum.algebra import Expression, Filter, Relation, SelectConstant, evalua
 from relatum.algebra.column_types import column_types_of
 from relatum.algebra.expression import rebuilt
 from relatum.arrays import Float64
+from relatum.closed_folders import close_folder
 from relatum.data.column_types import ColumnType, entity_types
 from relatum.data.hypergraph import Block, Hypergraph, Split, TupleTable
 from relatum.data.keyed_answers import KeyedAnswers, Keys, free_entities
@@ -107,6 +108,7 @@ class Trained:
     def load(cls, folder: str | PathLike[str]) -> Self:
         """Return the run that is kept in a directory."""
         path = Path(folder)
+        close_folder(path)
         if not (path / "config.json").exists():
             raise RelatumError("not-a-run", why_no_run(path), place=path)
         model, parameters = load_model(path)

@@ -10,9 +10,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from relatum.closed_folders import close_folder, make_folder, remove_file
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.errors import RelatumError, SettingError
-from relatum.files import read_json, write_bytes
+from relatum.files import is_there, read_json, write_bytes
 from relatum.inference.validation import validator
 from relatum.models import MODELS
 from relatum.models.base import Model, Parameters
@@ -69,7 +70,7 @@ def fit_as_worker(
             facts = split()
             found = spec_for(spec, facts)
             _refuse(found, group)
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             hold()
             begin(folder, found, facts)
             if _launch():
@@ -93,6 +94,7 @@ def resume_as_worker(group: Group, folder: Path, watch: Watch = lambda *_: None,
 
 def follow(group: Group, folder: Path) -> None:
     """Train as any other worker, in the run that the first one begins or resumes."""
+    close_folder(folder)
     with silence():
         group.wait_until_done("begun")
         _run(group, folder, lambda *_: None, None)
@@ -229,7 +231,7 @@ class _Training:
             return
         write_text(self.folder / CARD, card(self.spec, self.split, self.journal.read()))
         save_model(self.folder, self.model, best)  # last: a run with a model counts as done
-        (self.folder / _LAUNCH).unlink(missing_ok=True)
+        remove_file(self.folder / _LAUNCH)
         remove_scratch(self.folder)
         self.group.say_done("finished")
 
@@ -267,9 +269,10 @@ def _launch() -> str:
 
 def _is_restarted(folder: Path) -> bool:
     """Return whether a launcher has started these workers again, after the run in the folder was begun by it."""
+    close_folder(folder)
     if not (folder / SPEC).exists():
         return False
     if os.environ.get(_RESTARTS, "0") not in ("", "0"):
         return True
     path = folder / _LAUNCH
-    return bool(_launch()) and path.exists() and read_json(path, "launch", lambda data: data["launch"]) == _launch()
+    return bool(_launch()) and is_there(path) and read_json(path, "launch", lambda data: data["launch"]) == _launch()

@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from relatum.closed_folders import refuse_link
 from relatum.errors import DataError, RelatumError
+from relatum.runs.directory import close_run_around
 from relatum.serving.errors import RequestError
 
 Verdict = Literal["accept", "reject"]
@@ -78,6 +80,8 @@ class Decisions:
 
     def __init__(self, path: Path) -> None:
         self.path, self._lock = path, threading.Lock()
+        close_run_around(path)
+        refuse_link(path)
         try:
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10.0)
             self._open()

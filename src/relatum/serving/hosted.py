@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from relatum.api import Run
+from relatum.closed_folders import close_folder
 from relatum.errors import RelatumError, SettingError, UnknownNameError
 from relatum.inference.scoring import CandidateSides
 from relatum.memory import free
@@ -64,6 +65,7 @@ class HostedRun:
 
     def __init__(self, name: str, folder: Path, candidate_bytes: int | None = None) -> None:
         self.name, self.folder, self._candidate_bytes = name, folder, candidate_bytes
+        close_folder(folder)
         self.loaded_at: float | None = None
         self.problem: str | None = None  # why what is on disk now is not what is served
         self.version = 0  # how often a run was loaded

@@ -14,6 +14,7 @@ from typing import Any
 
 from torch import Tensor
 
+from relatum.closed_folders import names_in, remove_file
 from relatum.errors import RelatumError
 from relatum.models.base import Model, Parameters
 from relatum.models.store import fault_of, holds_tensors, read_own_tensors, write_own_tensors
@@ -69,7 +70,7 @@ def load_state(path: Path) -> State | None:
 
 def remove_state(path: Path) -> None:
     """Remove a checkpoint, once several workers have saved a later state."""
-    path.unlink(missing_ok=True)
+    remove_file(path)
     _remove_best(path, None)
 
 
@@ -143,6 +144,6 @@ def _about_best(state: State) -> dict[str, Any]:
 
 def _remove_best(path: Path, kept: str | None) -> None:
     """Remove the best parameters that no checkpoint names any longer."""
-    for other in path.parent.iterdir():
-        if _BEST.fullmatch(other.name) and other.name != kept:
-            other.unlink()
+    for name in names_in(path.parent):
+        if _BEST.fullmatch(name) and name != kept:
+            remove_file(path.with_name(name))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from filelock import FileLock
-
+from relatum.closed_folders import make_folder, open_file
 from relatum.errors import RelatumError, SettingError
 from relatum.extras import optional
-from relatum.files import drop_torn_line, require_file
+from relatum.file_locks import locked
+from relatum.files import drop_torn_line, is_there
 
 with optional("optuna", extra="tune"):
     import optuna
@@ -64,51 +66,54 @@ def plain_errors() -> Iterator[None]:
         raise RelatumError("storage-failed", f"the storage of the study failed: {why}") from None
 
 
-class _Lock(journal.JournalFileOpenLock):
-    """The lock of a journal file.
+class _Journal(journal.BaseJournalBackend):
+    """What happened in a study, one line of JSON each, in a file whose lock dies with the process that holds it.
 
-    Optuna's own lock outlives a killed process, and half a minute passes before others break it; this one dies with it.
-    Whoever takes it first drops a line that a killed process has left half written, since the next would be added to it.
+    Whoever takes the lock first drops a line that a killed process has left half written: the next would be added to it.
     """
 
     def __init__(self, path: Path) -> None:
-        super().__init__(str(path))
-        self._path = path
-        self._lock = FileLock(f"{path}.lock")
-
-    def acquire(self) -> bool:
-        """Return True once the lock is held; a process that holds it may take it again."""
-        self._lock.acquire()
-        drop_torn_line(self._path)
-        return True
-
-    def release(self) -> None:
-        """Give the lock back."""
-        self._lock.release()
+        self._path, self._starts = path, [0]  # of the lines that were read, and of the next one
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the lock while the block lasts."""
-        self.acquire()
-        try:
+        """Hold the lock while the block lasts; a thread that holds it may take it again."""
+        with locked(self._path.with_name(f"{self._path.name}.lock")):
+            drop_torn_line(self._path)
             yield
-        finally:
-            self.release()
+
+    def read_logs(self, log_number_from: int) -> Iterator[dict[str, Any]]:
+        """Yield what happened, from such a number on, as far as it is whole."""
+        del self._starts[log_number_from + 1 :]
+        with open_file(self._path) as file:
+            file.seek(self._starts[-1])
+            for line in file:
+                if not line.endswith(b"\n"):
+                    return
+                self._starts.append(self._starts[-1] + len(line))
+                yield json.loads(line)
+
+    def append_logs(self, logs: list[dict[str, Any]]) -> None:
+        """Append what happened."""
+        lines = "".join(json.dumps(log, separators=(",", ":")) + "\n" for log in logs)
+        with self.held(), open_file(self._path, "ab") as file:
+            file.write(lines.encode())
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def _journal(path: Path) -> Shared:
-    if path.exists():
-        require_file(path)
-        with path.open("rb") as file:
+    if is_there(path):
+        with open_file(path) as file:
             head = file.read(len(_FIRST))
         if not _FIRST.startswith(head):
             raise SettingError("other-study", "not the journal of a study", place=path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lock = _Lock(path)
+    make_folder(path.parent)
+    backend = _Journal(path)
     try:
-        with lock.held():
-            backend = journal.JournalFileBackend(str(path), lock_obj=lock)
-            return Shared(optuna.storages.JournalStorage(backend), lock.held)
+        with backend.held():
+            open_file(path, "ab").close()
+            return Shared(optuna.storages.JournalStorage(backend), backend.held)
     except (ValueError, KeyError, TypeError, AssertionError) as error:
         raise RelatumError("other-study", f"the journal is damaged ({type(error).__name__}: {error})", place=path) from None
 

@@ -21,10 +21,11 @@ from typing import Any
 
 import numpy as np
 
+from relatum.closed_folders import close_folder, make_folder, names_in, status
 from relatum.data.hypergraph import Split
 from relatum.errors import NumericError, RelatumError, SettingError
 from relatum.extras import optional
-from relatum.files import atomic_file, parse_json, read_whole, stale_temporaries
+from relatum.files import atomic_file, is_there, parse_json, read_whole, stale_temporaries
 from relatum.processes import exists, host
 from relatum.runs.fit import Watch, train_model
 from relatum.runs.spec import Spec
@@ -241,8 +242,9 @@ def _carry_out(study: Study, split: Split, trial: optuna.Trial, watch: Watch) ->
 
 def require_folder(folder: Path, plan: Plan) -> None:
     """Refuse a folder that holds another study, or anything else."""
+    close_folder(folder)
     known, remedy = folder / _STUDY, "choose another folder"
-    if known.exists():
+    if is_there(known):
         try:
             before = parse_json(read_whole(known))
         except ValueError:
@@ -252,8 +254,8 @@ def require_folder(folder: Path, plan: Plan) -> None:
         if before != plan.to_json():
             other = _difference(before, plan.to_json())
             raise RelatumError("other-study", f"holds a study with {other}", place=folder, remedy=remedy)
-    elif folder.exists():
-        others = {path.name for path in folder.iterdir()} - {path.name for path in stale_temporaries(folder)}
+    elif status(folder) is not None:
+        others = set(names_in(folder)) - {path.name for path in stale_temporaries(folder)}
         if any(not name.startswith(JOURNAL) for name in others):
             raise RelatumError("other-study", "already holds other files", place=folder, remedy=remedy)
 
@@ -262,8 +264,8 @@ def bind(folder: Path, plan: Plan, shared: Shared) -> None:
     """Bind a folder to a study; create it if it does not exist."""
     with shared.exclusive():
         require_folder(folder, plan)  # once more: another process may have come first
-        folder.mkdir(parents=True, exist_ok=True)
-        if not (folder / _STUDY).exists():
+        make_folder(folder)
+        if not is_there(folder / _STUDY):
             _write(folder / _STUDY, json.dumps(plan.to_json(), indent=1) + "\n")
 
 
@@ -275,7 +277,7 @@ def save_best(folder: Path, study: Study) -> None:
             comment = f"# Validation MRR {best[0].value:.6f}: trial {best[0].number} of the study {study.plan.name}.\n"
             text = comment + study.spec_of(best[0].params).to_toml()
             path = folder / BEST
-            if not path.exists() or read_whole(path) != text.encode():
+            if not is_there(path) or read_whole(path) != text.encode():
                 _write(path, text)
 
 

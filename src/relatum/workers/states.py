@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import shutil
 from collections.abc import Container, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -21,8 +20,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from relatum.closed_folders import make_folder, names_in, open_file, remove_file, remove_folder
 from relatum.errors import DataError, RelatumError
-from relatum.files import read_document, write_document
+from relatum.files import is_there, read_document, write_document
 from relatum.models.base import Model, Parameters
 from relatum.models.store import read_own_tensors, write_own_tensors
 from relatum.training.checkpoint import best_tag, checked_numbers, load_best, save_best, saved_numbers
@@ -80,7 +80,7 @@ def save_parts(folder: Path, state: State, model: Model, shares: Shares, group: 
 def load_parts(folder: Path, model: Model, first: int = 0, last: int | None = None) -> State | None:
     """Return the state that workers have saved, with the rows of the entities first..last; None where they saved none."""
     path = folder / _PUBLISHED
-    if not path.exists():
+    if not is_there(path):
         return None
     entities, parts, numbers = read_document(path, _FORMAT, _VERSION, _content)
     if entities != model.num_entities:
@@ -114,7 +114,7 @@ def load_parts(folder: Path, model: Model, first: int = 0, last: int | None = No
 
 def remove_parts(folder: Path) -> None:
     """Remove what workers have saved, once one process has saved a later state."""
-    (folder / _PUBLISHED).unlink(missing_ok=True)
+    remove_file(folder / _PUBLISHED)
     _remove(folder, set())
 
 
@@ -198,26 +198,27 @@ def _content(whole: dict[str, Any]) -> tuple[int, list[_Part], dict[str, Any]]:
 
 
 def _remove(folder: Path, kept: Container[str | None]) -> None:
-    for path in folder.iterdir():
-        if _PART.fullmatch(path.name) and path.name not in kept:
-            path.unlink()
+    for name in names_in(folder):
+        if _PART.fullmatch(name) and name not in kept:
+            remove_file(folder / name)
 
 
 def scratch_folder(run: Path) -> Path:
     """Return the folder, which is made if it is not there."""
     folder = run / _SCRATCH
-    folder.mkdir(exist_ok=True)
+    make_folder(folder)
     return folder
 
 
 def remove_scratch(run: Path) -> None:
     """Remove the folder, and what killed workers may have left in it."""
-    shutil.rmtree(run / _SCRATCH, ignore_errors=True)
+    remove_folder(run / _SCRATCH)
 
 
 def stale_scratch(run: Path) -> Path | None:
     """Return the folder that killed workers have left in a run that nobody trains, if there is one."""
-    return run / _SCRATCH if (run / _SCRATCH).is_dir() else None
+    folder = run / _SCRATCH
+    return folder if folder.is_dir() and not folder.is_symlink() else None
 
 
 def mapped_table(path: Path, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
@@ -226,9 +227,9 @@ def mapped_table(path: Path, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Te
     It begins at a page, so that kernels sum it as they do any other.
     """
     size = max(1, math.prod(shape) * dtype.itemsize)
-    path.unlink(missing_ok=True)  # one that is mapped stays as it is
-    with path.open("xb") as file:
+    remove_file(path)  # one that is mapped stays as it is
+    with open_file(path, "x+b") as file:
         file.truncate(size)
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(file.fileno(), 0, size)  # else a full disk would end the process when rows are written
-    return torch.from_numpy(np.memmap(path, dtype, "r+", shape=shape))
+        return torch.from_numpy(np.memmap(file, dtype, "r+", shape=shape))
