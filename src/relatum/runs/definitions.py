@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from filelock import FileLock, Timeout
 
 from relatum.algebra import Expression, Relation, expanded, parse
 from relatum.algebra.expression import OPERATIONS
 from relatum.algebra.node import Node
+from relatum.artefacts import read
 from relatum.data.schema import RelationSchema, Schema
 from relatum.errors import DataError, RelatumError
 from relatum.files import is_there, read_document, write_document
@@ -28,15 +29,25 @@ _FORMAT, _VERSION = "relatum-definitions", 2
 _QUIET, _PATIENCE = 1.0, 30.0  # seconds that one waits for another process without a word, and then with one
 
 
+class _Definition(TypedDict):
+    name: str
+    expression: str
+
+
+class _File(TypedDict):
+    relatum: str
+    definitions: list[_Definition]
+
+
 def load_definitions(folder: Path, schema: Schema) -> dict[str, Expression]:
     """Return the relations that are defined on a run, by name and in the order of definition, over those of its schema."""
     path = folder / _FILE
     if not is_there(path):
         return {}
 
-    def build(content: dict[str, Any]) -> dict[str, Expression]:
+    def build(content: object) -> dict[str, Expression]:
         found: dict[str, Expression] = {}
-        for one in content["definitions"]:
+        for one in read(_File, content)["definitions"]:
             found = with_definition(found, one["name"], parse(one["expression"], defined_schema(schema, found)), schema)
         return found
 
