@@ -42,7 +42,9 @@ _CHECKSUM_FORMAT, _CHECKSUM_VERSION = "relatum-checksum", 1
 Key = dict[str, Any]
 
 
-class _About(TypedDict):
+class FactsAbout(TypedDict):
+    """What a copy says about itself."""
+
     key: Any
     source: str
     checksums: dict[str, str]
@@ -107,12 +109,12 @@ def _split(stored: TensorFile | None, key: Key) -> Split | None:
         about = stored.about
         if about["key"] != key:
             return None
-        return _rebuilt(read(_About, about), stored.arrays)
+        return _rebuilt(read(FactsAbout, about), stored.arrays)
     except (DataError, LookupError, TypeError, AttributeError, ValueError, OverflowError):
         return None
 
 
-def _rebuilt(about: _About, arrays: dict[str, npt.NDArray[Any]]) -> Split:
+def _rebuilt(about: FactsAbout, arrays: dict[str, npt.NDArray[Any]]) -> Split:
     if "entity_starts" in arrays:
         entities = Vocabulary(NameLines.check(arrays["entities"], arrays["entity_starts"]))
     else:

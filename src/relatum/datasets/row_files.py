@@ -21,7 +21,9 @@ ROWS = "rows.safetensors"
 _FORMAT, _VERSION = "relatum-rows", 1
 
 
-class _About(TypedDict):
+class RowsAbout(TypedDict):
+    """What a file of rows says about itself."""
+
     tables: list[TableSchema]
     options: dict[str, Any]  # checked by what reads them, `ImportOptions`
     sources: list[str]
@@ -54,7 +56,7 @@ def load_rows(folder: Path) -> RowStore | None:
         raise DataError("damaged-rows", "damaged, or of another version", place=path, remedy="import the tables again")
     try:
         arrays = stored.arrays
-        about = read(_About, stored.about)
+        about = read(RowsAbout, stored.about)
         schemas = about["tables"]
         tables = {schema.name: _table(schema, number, arrays) for number, schema in enumerate(schemas)}
         vectors = {one.name: _vectors(number, arrays) for number, one in enumerate(schemas) if f"{number}/vectors" in arrays}

@@ -32,7 +32,9 @@ _ROWS = 1 << 16  # of an entity table that are looked at together
 _FACTS = "facts/"  # tensors of a model that reads facts: facts/ARITY, int32[1 + arity, n]
 
 
-class _Config(TypedDict):
+class Config(TypedDict):
+    """What a saved model is: its type, its settings, and the checksums of its names."""
+
     format: Count
     model: str
     settings: dict[str, Any]  # checked by the type of the model's settings
@@ -81,7 +83,7 @@ def load_model(folder: Path) -> tuple[Model, Parameters]:
             )
         if config["model"] not in MODELS:
             raise StoreError("unknown-model", f"unknown model {config['model']!r}", place=folder)
-        read(_Config, config)
+        read(Config, config)
         model_type = MODELS[config["model"]]
         entities = _checked(folder / "entities.txt", config["entities"])
         relations = _checked(folder / "relations.txt", config["relations"]).decode()

@@ -34,7 +34,9 @@ class _Definition(TypedDict):
     expression: str
 
 
-class _File(TypedDict):
+class DefinitionsFile(TypedDict):
+    """The file of definitions."""
+
     relatum: str
     definitions: list[_Definition]
 
@@ -47,7 +49,7 @@ def load_definitions(folder: Path, schema: Schema) -> dict[str, Expression]:
 
     def build(content: object) -> dict[str, Expression]:
         found: dict[str, Expression] = {}
-        for one in read(_File, content)["definitions"]:
+        for one in read(DefinitionsFile, content)["definitions"]:
             found = with_definition(found, one["name"], parse(one["expression"], defined_schema(schema, found)), schema)
         return found
 

@@ -44,7 +44,7 @@ class Folded(_Counts, _From, total=False):
     versions: dict[str, str]
 
 
-class _Update(_Counts, _From, total=False):
+class Update(_Counts, _From, total=False):
     """What was folded into a run, as its journal has it."""
 
     event: str
@@ -60,7 +60,7 @@ class _Update(_Counts, _From, total=False):
     own_mean_rank: _Positive
 
 
-class _Event(TypedDict):
+class Event(TypedDict):
     """What happened in training."""
 
     event: str
@@ -122,7 +122,7 @@ def _event(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
         event = parse_json(line)
         is_update = isinstance(event, dict) and event.get("event") == "update"
-        found: dict[str, Any] = read(_Update if is_update else _Event, event)
+        found: dict[str, Any] = read(Update if is_update else Event, event)
         return found
     except (ValueError, RelatumError) as error:
         raise FormatError("damaged-file", path, number, f"not a journal of training ({error})") from None

@@ -130,7 +130,9 @@ class _View(TypedDict):
     expression: str
 
 
-class _File(TypedDict):
+class ViewsFile(TypedDict):
+    """The file of views."""
+
     relatum: str
     views: list[_View]
 
@@ -142,7 +144,7 @@ def load_views(folder: Path | None, schema: Schema) -> dict[str, View]:
 
     def build(content: object) -> dict[str, View]:
         found = {}
-        for one in read(_File, content)["views"]:
+        for one in read(ViewsFile, content)["views"]:
             view = View(parse(one["expression"], schema), tuple(one["columns"]))
             RelationSchema(one["name"], view.expression.arity, view.columns)  # refuses what cannot be a name
             if one["name"] in schema or one["name"] in found:
