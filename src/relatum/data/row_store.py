@@ -73,6 +73,7 @@ class TableColumn:
         position: where in that relation.
         bins: the groups of values that its entities are, in their order; None where each value is one.
         part_of: the column of dates that this one is the year, month or weekday of; it is read, never filled.
+        is_generated: whether the database works it out from other columns; it is read, never filled.
     """
 
     name: str
@@ -82,6 +83,7 @@ class TableColumn:
     position: Count | None = None
     bins: Bins | None = None
     part_of: str | None = None
+    is_generated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

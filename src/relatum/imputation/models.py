@@ -32,10 +32,10 @@ _PULL = (20.0, 2.0)  # how strongly sharpness is drawn to 1, and the weight of t
 
 
 def columns_to_fill(store: RowStore, table: str) -> list[str]:
-    """Return the columns of a table whose cells can be filled: all but those that name the row or are a part of a date."""
+    """Return the columns of a table whose cells can be filled: not those that name the row or follow from other columns."""
     schema = store[table].schema
     keys = {key[0] for key in schema.keys if len(key) == 1}
-    return [one.name for one in schema.columns if one.part_of is None and one.name not in keys]
+    return [one.name for one in schema.columns if one.part_of is None and not one.is_generated and one.name not in keys]
 
 
 def fit_columns(

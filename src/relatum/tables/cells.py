@@ -60,7 +60,8 @@ def planned_columns(
             value_type = "date" if profile.kind == "date" else "number"
         else:
             value_type = "text" if profile.kind != "number" else "whole" if profile.is_whole else "number"
-        found.append(TableColumn(name, types[name] or "", value_type, bins=bins))
+        generated = staged.table.column(name).is_generated
+        found.append(TableColumn(name, types[name] or "", value_type, bins=bins, is_generated=generated))
         if plan.bins and staged.types[name].startswith(("DATE", "TIMESTAMP")):
             found += _date_parts(workspace, staged, name, list(plans))
     return found
