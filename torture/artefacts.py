@@ -158,6 +158,9 @@ class _Attacker:
         area.run_here("update", "rich", "new.txt", "--out", "grown")
         area.run_here("train", "--data", "example", *SMALL, "--seed", "1", "--out", "second")
         area.run_here("join", "run", "second", "--out", "pair")
+        for name, commands in SUBJECTS.values():  # so that all that they import is there when they are forked
+            for command in dict.fromkeys(commands):
+                area.run_here(*(name if word == "RUN" else word for word in command))
 
     def trial(self, subject: str, rng: random.Random) -> str | None:
         """Change something in one run, and return what went wrong."""
