@@ -24,6 +24,7 @@ TRIALS = {
     "fuzz": (1_000_000, 300),  # for each parser
     "surroundings": (200, 6),
     "links": (300, 8),
+    "artefacts": (2000, 8),
 }
 
 

@@ -265,15 +265,15 @@ def _is_own(path: Path) -> bool:
     return sys.platform == "win32" or path.lstat().st_uid == os.getuid()
 
 
-def document(format_name: str, version: int, content: Mapping[str, Any]) -> bytes:
-    """Return JSON that says first which format and version it has."""
+def document(format_name: str, version: int, content: Mapping[str, Any], indent: int | None = 1) -> bytes:
+    """Return JSON that says first which format and version it has, by default a line for each value."""
     whole = {"format": format_name, "version": version, **content}
-    return (json.dumps(whole, indent=1, ensure_ascii=False) + "\n").encode()
+    return (json.dumps(whole, indent=indent, ensure_ascii=False) + "\n").encode()
 
 
-def write_document(path: Path, format_name: str, version: int, content: Mapping[str, Any]) -> None:
+def write_document(path: Path, format_name: str, version: int, content: Mapping[str, Any], indent: int | None = 1) -> None:
     """Write a document, atomically."""
-    write_bytes(path, document(format_name, version, content))
+    write_bytes(path, document(format_name, version, content, indent))
 
 
 def read_document(path: Path, format_name: str, version: int, build: Callable[[dict[str, Any]], _Built]) -> _Built:

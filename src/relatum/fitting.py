@@ -25,6 +25,11 @@ def sigmoid(logits: Float64) -> Float64:
     return np.asarray(1 / (1 + np.exp(-np.clip(logits, -700, 700))))
 
 
+def never_certain(probabilities: Float64) -> Float64:
+    """Return probabilities of what is not known, which are never 0 or 1, however large the logits that they come from."""
+    return np.clip(probabilities, 1e-300, 1 - 2**-40)
+
+
 def log_odds(shares: Float64) -> Float64:
     """Return the logits of probabilities, which are neither 0 nor 1."""
     return np.asarray(np.log(shares / (1 - shares)))

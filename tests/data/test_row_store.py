@@ -34,9 +34,12 @@ CELLS = np.array([[2, 3], [0, -1], [1, 1]], np.int32)
 TABLE = RowTable(SCHEMA, CELLS, np.array([[0, 0], [2, 0], [1, 0]], np.int8), ("For Those", "Fast"))
 
 
+CHANGES: list[dict[str, object]] = [{"columns": 3}, {"other": 1}, {"shape": "cube"}, {"name": 1}, {"keys": [[1]]}]
+
+
 def test_a_schema_comes_back_from_json() -> None:
     assert TableSchema.from_json(json.loads(json.dumps(SCHEMA.to_json()))) == SCHEMA
-    for plain in ({}, {"name": "x"}, {**SCHEMA.to_json(), "columns": 3}, {**SCHEMA.to_json(), "other": 1}):
+    for plain in ({}, {"name": "x"}, *({**SCHEMA.to_json(), **change} for change in CHANGES)):
         with pytest.raises(DataError):
             TableSchema.from_json(plain)
 
@@ -65,10 +68,10 @@ def test_rows_move_to_other_names() -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     builds: list[Callable[[], object]] = [
-        lambda: replace(SCHEMA, shape="cube"),
         lambda: Bins(("1",), ("1",), ("2",), ("1",)),
         lambda: RowTable(SCHEMA, CELLS[:2], np.zeros((2, 2), np.int8)),
         lambda: replace(TABLE, labels=("one",)),
+        lambda: replace(TABLE, parts=np.full((3, 2), 3, np.int8)),
         lambda: RowStore(Vocabulary(["a"]), {"track": TABLE}),
     ]
     for build in builds:

@@ -39,7 +39,7 @@ def test_another_key_or_version_or_no_file_gives_nothing(tmp_path: Path, monkeyp
     save_columns(path, KEY, load("example"))
     assert load_columns(path, KEY) is not None
     assert load_columns(path, {"files": {}}) is None
-    monkeypatch.setattr(module, "_VERSION", 3)
+    monkeypatch.setattr(module, "_VERSION", 4)
     assert load_columns(path, KEY) is None
 
 

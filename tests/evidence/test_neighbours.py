@@ -79,7 +79,7 @@ def test_evidence_adds_what_neighbours_say_and_survives_writing() -> None:
     assert len(plain.fired(BOUGHT, 1, questions).rows) < len(fired.rows)
     named = fired.others > 0
     assert (bonus.values[named] > 0).all()
-    again = Evidence.from_json(json.loads(json.dumps(evidence.to_json())), GRAPH)
+    again = Evidence.from_json(json.loads(json.dumps(evidence.to_json())), facts=GRAPH)
     assert again.to_json() == evidence.to_json()
     back = again.bonus(BOUGHT, 1, questions)
     assert back is not None
@@ -89,11 +89,11 @@ def test_evidence_adds_what_neighbours_say_and_survives_writing() -> None:
 
 
 def test_a_neighbourhood_that_cannot_be_is_refused() -> None:
-    plain = Neighbourhood(BOUGHT, 1, 0, 3, 20).to_json(GRAPH.schema)
-    assert Neighbourhood.from_json(plain, GRAPH.schema) == Neighbourhood(BOUGHT, 1, 0, 3, 20)
+    plain = Neighbourhood(BOUGHT, 1, 0, 3, 20).to_json(schema=GRAPH.schema)
+    assert Neighbourhood.from_json(plain, schema=GRAPH.schema) == Neighbourhood(BOUGHT, 1, 0, 3, 20)
     for change in ({"given": 1}, {"position": 2}, {"given": -1}, {"right": 21}):
         with mistake("damaged-file"):
-            Neighbourhood.from_json({**plain, **change}, GRAPH.schema)
+            Neighbourhood.from_json({**plain, **change}, schema=GRAPH.schema)
 
 
 def test_others_who_have_the_same_are_a_reason() -> None:

@@ -53,9 +53,12 @@ def test_what_more_facts_name_has_a_confidence_of_its_own_where_there_is_enough_
     assert three == many == np.float32(rule.confidence)
 
 
+KNOWN = {"schema": SCHEMA, "entities": NAMES}
+
+
 @pytest.mark.parametrize("rule", [*RULES.values(), TWICE])
 def test_a_rule_reads_back_what_it_wrote(rule: SoftRule) -> None:
-    assert SoftRule.from_json(rule.to_json(SCHEMA, NAMES), SCHEMA, NAMES) == rule
+    assert SoftRule.from_json(rule.to_json(**KNOWN), **KNOWN) == rule
 
 
 @pytest.mark.parametrize(
@@ -76,16 +79,17 @@ def test_a_rule_reads_back_what_it_wrote(rule: SoftRule) -> None:
         {"body": [{"relation": "bought", "terms": [2, 1]}] * 3},
         {"answer": 0, "body": [{"relation": "bought", "terms": [1, 2]}]},
         {"answer": 0, "body": [{"relation": "bought", "terms": [None, None]}]},
-        {"right": [1]},
-        {"right": [-1, 0, 0, 0]},
+        {"rights": [1]},
+        {"rights": [-1, 0, 0, 0]},
+        {"rights": [1000, 0, 0, 0]},
     ],
 )
 def test_what_is_no_rule_is_refused(change: dict[str, object]) -> None:
     with mistake("damaged-file"):
-        SoftRule.from_json({**RULE.to_json(SCHEMA, NAMES), **change}, SCHEMA, NAMES)
+        SoftRule.from_json({**RULE.to_json(**KNOWN), **change}, **KNOWN)
 
 
 @pytest.mark.parametrize("term", [-1, True, 1.5, "x", [], {"entity": "nowhere"}])
 def test_what_is_no_term_is_refused(term: object) -> None:
     with pytest.raises(RelatumError):
-        SoftRule.from_json({**RULE.to_json(SCHEMA, NAMES), "answer": term}, SCHEMA, NAMES)
+        SoftRule.from_json({**RULE.to_json(**KNOWN), "answer": term}, **KNOWN)

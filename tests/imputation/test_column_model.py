@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from relatum.artefacts import read
 from relatum.data.row_store import EMPTY, Bins, RowStore
-from relatum.errors import DataError
+from relatum.errors import RelatumError
 from relatum.imputation.column_model import BoundColumn, ColumnModel, Later
 from relatum.imputation.contexts import Context, TableView
 from relatum.imputation.fitting import fit_column
@@ -43,10 +44,20 @@ def test_a_cell_taken_out_of_the_counts_is_as_good_as_empty() -> None:
 
 def test_a_model_is_plain_data() -> None:
     model = replace(fit_column(TableView(PathReader(shop(), 0), "Order"), "Payment"), later=Later("Id", (0.5, -1.0)))
-    again = ColumnModel.from_json(json.loads(json.dumps(model.to_json())))
+    again = ColumnModel.from_json(json.loads(json.dumps(model.to_json())), store=shop())
     assert again.to_json() == model.to_json()
     assert again.later == model.later
     assert again.contexts == model.contexts
+
+
+CONTEXT: dict[str, object] = {
+    "paths": [{"column": "Coin", "references": [], "back": None}],
+    "groups": [1],
+    "strength": 1.0,
+    "share": 0.0,
+    "spread": 0.0,
+    "parent": None,
+}
 
 
 @pytest.mark.parametrize(
@@ -56,6 +67,18 @@ def test_a_model_is_plain_data() -> None:
         {"weights": None},
         {"curve": [1.0]},
         {"sharpness": float("nan")},
+        {"sharpness": 1e308},
+        {"sharpness": -5.0},
+        {"embedding": 1e308},
+        {"column": "nowhere"},
+        {"table": "nowhere"},
+        {"contexts": [CONTEXT | {"groups": [99999999999]}]},
+        {"contexts": [CONTEXT | {"groups": [0]}]},
+        {"contexts": [CONTEXT | {"groups": [1, 1]}]},
+        {"contexts": [CONTEXT | {"strength": float("nan")}]},
+        {"contexts": [CONTEXT | {"strength": 0.0}]},
+        {"contexts": [CONTEXT | {"share": 1.0}]},
+        {"contexts": [CONTEXT | {"parent": 0}]},
         {"contexts": [{}]},
         {"contexts": [{"paths": []}]},
         {"copies": [3]},
@@ -67,9 +90,10 @@ def test_a_model_is_plain_data() -> None:
     ],
 )
 def test_anything_else_is_refused(wrong: dict[str, object]) -> None:
+    assert read(Context, CONTEXT).groups == (1,)
     plain = fit_column(TableView(PathReader(shop(), 0), "Order"), "Payment").to_json()
-    with pytest.raises(DataError):
-        ColumnModel.from_json({**plain, **wrong})
+    with pytest.raises(RelatumError):
+        ColumnModel.from_json({**plain, **wrong}, store=shop())
 
 
 def test_what_another_row_of_a_key_has_is_closed_but_not_where_the_key_is_in_groups() -> None:

@@ -188,45 +188,51 @@ def test_reliability_of_a_sample_is_that_of_its_probabilities() -> None:
     assert reliability(found, given) == expected
 
 
-GOOD = {"version": 2, "slope": [1, 0], "offset": [0, 0], "raw_logits": [0.0, 0.0, 1.0], "calibrated_logits": [0.0, 1.5, 1.5]}
+SCHEMA = Hypergraph.of([("a", "x"), ("b", "x")]).schema
+GOOD = {"slope": [1, 0], "offset": [0, 0], "raw_logits": [0.0, 0.0, 1.0], "calibrated_logits": [0.0, 1.5, 1.5]}
 
 
 @pytest.mark.parametrize(
-    ("changes", "reason"),
+    ("changes", "place"),
     [
-        ({"slope": {}}, "hold the numbers"),
-        ({"slope": "x"}, "hold the numbers"),
-        ({"slope": [[1], [1, 2]]}, "hold the numbers"),
-        ({"slope": [1, -1e-9]}, "negative"),
-        ({"offset": [0, math.nan]}, "finite"),
-        ({"offset": [math.inf, math.inf]}, "finite"),
-        ({"raw_logits": [0.0, math.nan, 1.0]}, "finite"),
-        ({"calibrated_logits": [0.0, 1.0, math.inf]}, "finite"),
-        ({"slope": [1, 1, 1]}, "must be 2 numbers"),
-        ({"slope": 1.0}, "must be 2 numbers"),
-        ({"offset": [0]}, "must be 2 numbers"),
-        ({"raw_logits": 0.0, "calibrated_logits": 0.0}, "never fall"),
-        ({"raw_logits": [[0.0]], "calibrated_logits": [[0.0]]}, "never fall"),
-        ({"raw_logits": [], "calibrated_logits": []}, "never fall"),
-        ({"raw_logits": [0.0]}, "hold the numbers"),
-        ({"raw_logits": [0.0, -0.5, 1.0]}, "never fall"),
-        ({"calibrated_logits": [0.0, 2.0, 1.5]}, "never fall"),
+        ({"slope": {}}, "slope"),
+        ({"slope": "x"}, "slope"),
+        ({"slope": [[1], [1, 2]]}, "slope[0]"),
+        ({"slope": [1, -1e-9]}, "slope[1]"),
+        ({"slope": [1, 1e300]}, "slope[1]"),
+        ({"slope": [True, 1]}, "slope[0]"),
+        ({"slope": ["1", 1]}, "slope[0]"),
+        ({"offset": [0, math.nan]}, "offset[1]"),
+        ({"offset": [math.inf, math.inf]}, "offset[0]"),
+        ({"raw_logits": [0.0, math.nan, 1.0]}, "raw_logits[1]"),
+        ({"calibrated_logits": [0.0, 1.0, math.inf]}, "calibrated_logits[2]"),
+        ({"slope": [1, 1, 1]}, "slope"),
+        ({"slope": 1.0}, "slope"),
+        ({"offset": [0]}, "offset"),
+        ({"raw_logits": 0.0, "calibrated_logits": 0.0}, "raw_logits"),
+        ({"raw_logits": [[0.0]], "calibrated_logits": [[0.0]]}, "raw_logits[0]"),
+        ({"raw_logits": [], "calibrated_logits": []}, "raw_logits"),
+        ({"raw_logits": [0.0]}, "calibrated_logits"),
+        ({"raw_logits": [0.0, -0.5, 1.0]}, "raw_logits"),
+        ({"calibrated_logits": [0.0, 2.0, 1.5]}, "calibrated_logits"),
+        ({"other": 1}, ""),
     ],
 )
-def test_whatever_is_wrong_with_a_file_is_named(changes: dict[str, object], reason: str) -> None:
-    assert Calibration.from_json(GOOD, 2).to_json() == GOOD
-    with mistake("damaged-file", place="calibration") as caught:
-        Calibration.from_json({**GOOD, **changes}, 2)
-    assert reason in caught.value.reason
+def test_whatever_is_wrong_with_a_file_is_named(changes: dict[str, object], place: str) -> None:
+    assert Calibration.from_json(GOOD, schema=SCHEMA).to_json() == GOOD
+    with mistake("damaged-file", place=place):
+        Calibration.from_json({**GOOD, **changes}, schema=SCHEMA)
 
 
-@pytest.mark.parametrize("version", [{}, *({"version": number} for number in (0, 1, 3, None))])
-def test_no_other_version_is_read(version: dict[str, object]) -> None:
-    with mistake("other-format", place="calibration"):
-        Calibration.from_json({**{name: value for name, value in GOOD.items() if name != "version"}, **version}, 2)
-    for nothing in ([], None, "slope"):
-        with mistake("damaged-file", place="calibration"):
-            Calibration.from_json(nothing, 2)  # type: ignore[arg-type]
+@pytest.mark.parametrize("nothing", [[], None, "slope", {}])
+def test_what_is_no_calibration_is_refused(nothing: object) -> None:
+    with mistake("damaged-file", place=""):
+        Calibration.from_json(nothing, schema=SCHEMA)
+
+
+def test_nothing_new_is_certain() -> None:
+    sure = Calibration(np.array([1e30]), np.zeros(1))
+    assert 0 < sure.probability(0, -1e30) < sure.probability(0, 1e30) < 1
 
 
 def chain(size: int) -> Hypergraph:

@@ -137,14 +137,12 @@ def test_no_more_candidates_are_taken_than_wanted_however_many_are_equal(monkeyp
 def test_it_is_kept_as_plain_data_and_anything_else_is_refused() -> None:
     calibration = fitted(500)
     plain = json.loads(json.dumps(calibration.to_json()))
-    again = NewFactCalibration.from_json(plain, GRAPH.schema)
+    again = NewFactCalibration.from_json(plain, schema=GRAPH.schema)
     found, _ = drawn(20, seed=5)
     assert (again.new(RELATION, found) == calibration.new(RELATION, found)).all()
-    with mistake("other-format"):
-        NewFactCalibration.from_json({**plain, "version": 7}, GRAPH.schema)
     relations = len(plain["offsets"])
     changes = {"weights": plain["weights"][1:], "offsets": ["a"], "unnamed": [0.0] * relations, "valid": 0.0, "test": 0.9}
     more = ("offsets", [0.0] * (relations + 1)), ("weights", [float("nan")] * len(plain["weights"])), ("offsets", None)
     for name, wrong in (*changes.items(), *more):
-        with mistake("damaged-file", place="calibration of new facts"):
-            NewFactCalibration.from_json({**plain, name: wrong}, GRAPH.schema)
+        with mistake("damaged-file"):
+            NewFactCalibration.from_json({**plain, name: wrong}, schema=GRAPH.schema)

@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from relatum.kernels import parallel
+from support.mistakes import mistake
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
@@ -52,8 +53,12 @@ def test_an_error_in_a_part_reaches_the_caller(threads: int) -> None:
 def test_the_environment_sets_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RELATUM_THREADS", "3")
     assert parallel.threads() == 3
-    monkeypatch.setenv("RELATUM_THREADS", "many")
+    monkeypatch.setenv("RELATUM_THREADS", "")
     assert parallel.threads() >= 1
+    for wrong in ("many", "0", "-1", "2.0", "9" * 5000):
+        monkeypatch.setenv("RELATUM_THREADS", wrong)
+        with mistake("setting-out-of-range", place="RELATUM_THREADS"):
+            parallel.threads()
     with pytest.raises(ValueError, match="at least one thread"):
         parallel.set_threads(0)
 

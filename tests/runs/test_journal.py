@@ -24,7 +24,7 @@ def said(journal: Journal) -> list[tuple[str, int]]:
 def test_events_are_read_as_they_were_written(path: Path) -> None:
     journal, before = Journal(path), time.time()
     signs = "日本 – a\nb\u2028b\u2029c\x85d\x0be\x0cf\x1cg\rh"  # some of which end a line elsewhere
-    said = [{"event": "start", "epoch": 0}, {"event": "validation", "epoch": 2, "score": 0.1 + 0.2, "note": signs}]
+    said = [{"event": "start", "epoch": 0}, {"event": signs, "epoch": 2, "score": 0.1 + 0.2}]
     for one in said:
         journal.write(**one)
     found = journal.read()
@@ -53,7 +53,7 @@ def test_a_torn_last_line_is_dropped_wherever_it_was_torn(path: Path) -> None:
     journal = Journal(path)
     journal.write("start", epoch=0)
     whole = path.read_bytes()
-    journal.write("epoch", epoch=1, note="日本")
+    journal.write("日本", epoch=1)
     both = path.read_bytes()
     for length in range(len(both)):
         path.write_bytes(both[:length])

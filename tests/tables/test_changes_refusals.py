@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from relatum.tables import mysql_target, postgres, sqlite
+from relatum.imputation.models import columns_to_fill
+from relatum.tables import mysql_target, postgres, read, sqlite
 from relatum.tables.change_log import ChangeLog
 from relatum.tables.changes import Change, apply_changes, list_batches, undo_changes
 from relatum.tables.table import Value
@@ -58,7 +59,7 @@ def test_a_table_that_is_gone_since_is_named(shop_to_fill: Filled) -> None:
 
 def test_a_damaged_log_is_refused(shop_to_fill: Filled) -> None:
     apply_changes(shop_to_fill.to, [GENRE])
-    for text in ("{", "[1]", '{"id": [1]}', "[" * 100_000):
+    for text in ("{", "{}", "[1]", '{"id": [1]}', "[" * 100_000):
         shop_to_fill.run(f"UPDATE relatum_changes SET row_key = '{text}'")  # noqa: S608
         with mistake("damaged-file"):
             undo_changes(shop_to_fill.to)
@@ -227,3 +228,68 @@ def test_a_full_disk_leaves_the_database_as_it_was(engine: str, tmp_path: Path) 
     assert done.stdout.count("\n") == 1
     assert filled.content("t") == before
     assert list_batches(path) == []
+
+
+def parts_to_fill(filled: Filled) -> None:
+    """Make tables with and without a key in which some values are refused, and two columns may not both be 1."""
+    checks = "a INTEGER CHECK (a < 5), b INTEGER, c INTEGER, CHECK (a IS NULL OR b IS NULL OR a + b <> 2)"
+    for table, key in (("parts", "INTEGER PRIMARY KEY"), ("loose", "INTEGER")):
+        filled.run(f"CREATE TABLE {table} (id {key}, {checks})")
+        filled.run(f"INSERT INTO {table} VALUES (1, NULL, NULL, NULL), (2, NULL, 4, NULL), (3, 2, NULL, 6)")  # noqa: S608
+
+
+@pytest.mark.parametrize("table", ["parts", "loose"])
+@pytest.mark.parametrize(
+    ("a", "b", "left_out"), [(9, 1, {"a"}), (1, 1, {"b"}), (2, 1, set())], ids=["by its check", "by both", "nothing"]
+)
+def test_refused_columns_are_left_out_where_that_is_asked(
+    shop_to_fill: Filled, table: str, a: int, b: int, left_out: set[str]
+) -> None:
+    parts_to_fill(shop_to_fill)
+    rows = {row[0]: dict(zip("abc", row[1:], strict=True)) for row in shop_to_fill.ask(f"SELECT id, a, b, c FROM {table}")}  # noqa: S608
+    keys = {key: {"id": key} | (row if table == "loose" else {}) for key, row in rows.items()}
+    changes = [Change(table, keys[1], column, value, 0.5) for column, value in (("a", a), ("b", b), ("c", 3))]
+    changes += [Change(table, keys[2], "c", 7, 0.5), Change("track", {"id": 1}, "genre", 7, 0.5)]
+    before = shop_to_fill.content("parts", "loose", "track", "sale")
+    if left_out:
+        with mistake("database-refused"):
+            apply_changes(shop_to_fill.to, changes)
+        assert shop_to_fill.content("parts", "loose", "track", "sale") == before
+    applied = apply_changes(shop_to_fill.to, changes, skip_refused=True)
+    assert {name.removeprefix(f"{table}.") for name in applied.refused} == left_out
+    assert (applied.applied, applied.ambiguous, applied.missing) == (len(changes) - len(left_out), 0, 0)
+    now = {name: None if name in left_out else value for name, value in (("a", a), ("b", b))}
+    wanted = [(now["a"], now["b"], 3), (None, 4, 7), (2, None, 6)]
+    assert shop_to_fill.ask(f"SELECT a, b, c FROM {table} ORDER BY id") == wanted  # noqa: S608
+    assert undo_changes(shop_to_fill.to).restored == applied.applied
+    assert shop_to_fill.content("parts", "loose", "track", "sale") == before
+
+
+def test_a_trigger_that_empties_a_column_again_has_it_left_out(tmp_path: Path) -> None:
+    filled = Filled("sqlite", str(tmp_path / "t.db"), lambda: sqlite3.connect(tmp_path / "t.db"))
+    filled.run("CREATE TABLE t (id INTEGER PRIMARY KEY, a, b)", "INSERT INTO t VALUES (1, NULL, NULL)")
+    filled.run("CREATE TRIGGER no AFTER UPDATE OF a ON t BEGIN UPDATE t SET a = NULL WHERE id = NEW.id; END")
+    changes = [Change("t", {"id": 1}, column, 1, 0.5) for column in ("a", "b")]
+    with mistake("change-miscounted"):
+        apply_changes(filled.to, changes)
+    assert apply_changes(filled.to, changes, skip_refused=True).refused.keys() == {"t.a"}
+    assert filled.ask("SELECT a, b FROM t") == [(None, 1)]
+
+
+def test_generated_columns_are_not_filled(shop_to_fill: Filled) -> None:
+    stored = "" if shop_to_fill.engine == "duckdb" else "STORED"
+    shop_to_fill.run(
+        f"CREATE TABLE made (id INTEGER PRIMARY KEY, kind VARCHAR(9), twice VARCHAR(20) "
+        f"GENERATED ALWAYS AS (concat(kind, kind)) {stored})".replace(
+            "concat(kind, kind)", "kind || kind" if shop_to_fill.engine in ("sqlite", "postgres") else "concat(kind, kind)"
+        )
+    )
+    for number in range(12):
+        kind = "NULL" if number % 4 == 0 else f"'kind{number % 3}'"
+        shop_to_fill.run(f"INSERT INTO made (id, kind) VALUES ({number}, {kind})")  # noqa: S608
+    rows = read(shop_to_fill.to, tables=("made",), seed=0).split.rows
+    assert rows is not None
+    generated = {one.name: one.is_generated for one in rows["made"].schema.columns}
+    assert generated["twice"]
+    assert not generated["kind"]
+    assert columns_to_fill(rows, "made") == ["kind"]

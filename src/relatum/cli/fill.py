@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -56,6 +56,10 @@ def fill(
     min_probability: Annotated[
         float | None, typer.Option(help="Leave cells empty that are less sure; by default 0.9 in a database, else 0.")
     ] = None,
+    skip_refused: Annotated[
+        bool,
+        typer.Option("--skip-refused", help="Leave columns empty whose values the database refuses; else none is filled."),
+    ] = False,
     replace: Replace = False,
     escape_formulas: EscapeFormulas = False,
     json: Json = False,
@@ -68,6 +72,8 @@ def fill(
         raise SettingError("option-needs-option", "name the run whose model fills cells: relatum fill RUN ...")
     if (apply or copy is not None) and (source is None or len(source) != 1):
         raise SettingError("source-needed", "--apply and --copy need --from DATABASE")
+    if skip_refused and not apply and copy is None:
+        raise SettingError("option-needs-option", "--skip-refused needs --apply or --copy")
     if sum((apply, copy is not None, to is not None)) > 1:
         raise SettingError("contradictory-options", "--to, --copy and --apply: choose one of them")
     from relatum.api import Run
@@ -83,7 +89,7 @@ def fill(
         target.check([_table(Fills([]))])  # before the work, and again when it is written
     found = Run.load(run).fill(source, tables=table or (), columns=column or (), min_probability=least)
     if apply or copy is not None:
-        _change(str((source or [""])[0]), copy, found, least, json=json)
+        _change(str((source or [""])[0]), copy, found, {"min_probability": least, "skip_refused": skip_refused}, json=json)
     elif target is not None:
         _write(found, target, json=json)
     elif json:
@@ -141,8 +147,7 @@ def _write(found: Fills, target: Target, *, json: bool) -> None:
         say(f"wrote {count(len(found), 'cell')} to {where}")
 
 
-def _change(database: str, copy: Path | None, found: Fills, least: float, *, json: bool) -> None:
-    options = {"min_probability": least}
+def _change(database: str, copy: Path | None, found: Fills, options: dict[str, Any], *, json: bool) -> None:
     applied = found.apply(database, **options) if copy is None else found.copy(database, copy, **options)
     target = database if copy is None else str(copy)
     if json:
@@ -159,6 +164,8 @@ def _change(database: str, copy: Path | None, found: Fills, least: float, *, jso
     for why, many in left.items():
         if many:
             say(f"{count(many, 'cell')} {why}")
+    for column, reason in applied.refused.items():
+        say(f"{column} is left as it is, for the database refuses its values: {reason}")
     if copy is None and applied.applied:
         say(f"each change is in table relatum_changes; relatum fill --undo {_shown(target)} takes them back")
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Literal, TypedDict
 
+from relatum.artefacts import read
 from relatum.data.schema import Schema
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError
@@ -19,7 +20,6 @@ from relatum.files import read_document, read_whole, write_document
 COLUMN_TYPES = "column_types.json"
 
 _FORMAT, _VERSION = "relatum-column-types", 1
-_VALUE_TYPES = ("whole", "number", "text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +33,8 @@ class ColumnType:
     """
 
     entity_type: str | None = None
-    value_type: str = "text"
+    value_type: Literal["whole", "number", "text"] = "text"
     nullable: bool = False
-
-    def __post_init__(self) -> None:
-        if self.value_type not in _VALUE_TYPES:
-            raise DataError("damaged-file", f"value type {self.value_type!r} is not one of {', '.join(_VALUE_TYPES)}")
-        if not (self.entity_type is None or isinstance(self.entity_type, str)):
-            raise DataError("damaged-file", f"entity type {self.entity_type!r} is not a text")
-        if not isinstance(self.nullable, bool):
-            raise DataError("damaged-file", f"nullable {self.nullable!r} is not a truth value")
 
     @property
     def prefix(self) -> str:
@@ -52,6 +44,10 @@ class ColumnType:
     def ids(self, entities: Vocabulary) -> Ids | None:
         """Return the ids of the entities that belong here, ascending; None if all do."""
         return None if self.entity_type is None else entities.beginning_with(self.prefix)
+
+
+class _File(TypedDict):
+    relations: dict[str, tuple[ColumnType, ...]]
 
 
 ColumnTypes = Mapping[str, tuple[ColumnType, ...]]  # by relation, one for each position
@@ -74,8 +70,8 @@ def read_column_types(path: Path, schema: Schema) -> ColumnTypes:
     if _FORMAT.encode() not in read_whole(path):
         return {}
 
-    def build(content: dict[str, Any]) -> ColumnTypes:
-        found = {name: tuple(ColumnType(**fields) for fields in columns) for name, columns in content["relations"].items()}
+    def build(content: object) -> ColumnTypes:
+        found: ColumnTypes = read(_File, content)["relations"]
         for name, columns in found.items():
             if name in schema and len(columns) != schema[name].arity:
                 raise DataError("mismatched-parts", f"{len(columns)} columns of {schema[name]}")

@@ -10,8 +10,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
+from relatum.artefacts import Within, read
 from relatum.errors import DataError, FormatError
 from relatum.files import document, read_document, read_whole, write_bytes
 
@@ -36,7 +37,7 @@ class Derivation:
     """
 
     operation: str
-    depth: int
+    depth: Annotated[int, Within(0, 1_000_000)]
     expression: str | None = None
 
     def __post_init__(self) -> None:
@@ -44,15 +45,16 @@ class Derivation:
             raise DataError(
                 "damaged-file", f"operation {self.operation!r} is not one of {', '.join((ELEMENTARY, *OPERATIONS))}"
             )
-        if not isinstance(self.depth, int) or isinstance(self.depth, bool) or self.depth < 0:
-            raise DataError("damaged-file", f"depth {self.depth!r} is not a whole number from 0 up")
         if (self.depth == 0) != (self.operation == ELEMENTARY):
             raise DataError(
                 "damaged-file",
                 f"{self.operation} cannot have depth {self.depth}: elementary relations, and only they, have 0",
             )
-        if self.expression is not None and not isinstance(self.expression, str):
-            raise DataError("damaged-file", f"expression {self.expression!r} is not a text")
+
+
+class _File(TypedDict):
+    about: dict[str, Any]
+    relations: dict[str, Derivation]
 
 
 def derivations_document(derivations: Mapping[str, Derivation], about: Mapping[str, Any] | None = None) -> bytes:
@@ -78,7 +80,8 @@ def read_derivations(path: Path) -> dict[str, Derivation]:
 
 
 def _build(content: dict[str, Any]) -> dict[str, Derivation]:
-    return {name: _naming(name, **fields) for name, fields in content["relations"].items()}
+    found: dict[str, Derivation] = read(_File, content)["relations"]
+    return found
 
 
 def _read_published(text: str) -> dict[str, Derivation]:
@@ -88,12 +91,7 @@ def _read_published(text: str) -> dict[str, Derivation]:
         raise DataError("damaged-file", "it should end in two JSON lines, relation to depth and relation to operation")
     depths, operations = map(json.loads, lines)
     named = {name: _PUBLISHED_NAMES.get(operation, operation) for name, operation in operations.items()}
-    return {name: _naming(name, named.get(name, ELEMENTARY), depth) for name, depth in depths.items()}
-
-
-def _naming(name: str, operation: str, depth: int, expression: str | None = None) -> Derivation:
-    """Return a derivation; whatever is wrong with it is said with the relation's name."""
-    try:
-        return Derivation(operation, depth, expression)
-    except DataError as error:
-        raise error.within(f"relation {name!r}") from None
+    return {
+        name: read(Derivation, {"operation": named.get(name, ELEMENTARY), "depth": depth, "expression": None})
+        for name, depth in depths.items()
+    }

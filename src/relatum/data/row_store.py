@@ -7,21 +7,24 @@ is to fill; how often the same row came; and which cells belong together where a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from relatum.arrays import Float32, Int64
+from relatum.artefacts import Count, Declared, Known, Share
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError, UnknownNameError
 
 EMPTY = -1  # a cell without a value
 UNKNOWN = -2  # a cell whose value no row had at the import
 HELD_OUT_PARTS = {"valid": 1, "test": 2}  # what `RowTable.parts` says of a cell; 0 is train
-SHAPES = ("entity", "fact", "both")
+ValueType = Literal["whole", "number", "date", "text"]
+Shape = Literal["entity", "fact", "both"]
+SHAPES: tuple[Shape, ...] = get_args(Shape)
 _LONGEST_VECTOR = 4096  # numbers
 
 Parts = npt.NDArray[np.int8]
@@ -70,15 +73,17 @@ class TableColumn:
         position: where in that relation.
         bins: the groups of values that its entities are, in their order; None where each value is one.
         part_of: the column of dates that this one is the year, month or weekday of; it is read, never filled.
+        is_generated: whether the database works it out from other columns; it is read, never filled.
     """
 
     name: str
     entity_type: str
-    value_type: str = "text"
+    value_type: ValueType = "text"
     relation: str | None = None
-    position: int | None = None
+    position: Count | None = None
     bins: Bins | None = None
     part_of: str | None = None
+    is_generated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +101,12 @@ class Dependency:
 
     columns: tuple[str, ...]
     determines: str
-    share: float
-    rows: int
+    share: Share
+    rows: Count
 
 
 @dataclass(frozen=True, slots=True)
-class TableSchema:
+class TableSchema(Declared):
     """What is known about a table.
 
     Attributes:
@@ -117,7 +122,7 @@ class TableSchema:
     """
 
     name: str
-    shape: str
+    shape: Shape
     why: str
     columns: tuple[TableColumn, ...]
     keys: tuple[tuple[str, ...], ...] = ()
@@ -125,12 +130,6 @@ class TableSchema:
     label: tuple[str, ...] = ()
     dependencies: tuple[Dependency, ...] = ()
     relation: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.shape not in SHAPES:
-            raise DataError(
-                "damaged-file", f"shape {self.shape!r} is not one of {', '.join(SHAPES)}", place=f"table {self.name!r}"
-            )
 
     def index(self, column: str) -> int:
         """Return the number of a column among `columns`."""
@@ -153,34 +152,10 @@ class TableSchema:
         single = (key[0] for key in self.keys if len(key) == 1 and self.has(key[0]))
         return next((name for name in single if self.column(name).bins is None), None)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return all of it as plain data."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, plain: Mapping[str, Any]) -> TableSchema:
-        """Return what plain data says; anything else is refused."""
-        try:
-            fields = dict(plain)
-            fields["columns"] = tuple(_column(one) for one in fields["columns"])
-            fields["label"] = tuple(fields["label"])
-            fields["keys"] = tuple(tuple(key) for key in fields["keys"])
-            fields["references"] = tuple(
-                TableReference(tuple(one["columns"]), one["table"], tuple(one["targets"])) for one in fields["references"]
-            )
-            fields["dependencies"] = tuple(
-                Dependency(tuple(one["columns"]), one["determines"], float(one["share"]), int(one["rows"]))
-                for one in fields["dependencies"]
-            )
-            return cls(**fields)
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise DataError("damaged-file", "not the description of a table") from None
-
-
-def _column(plain: Mapping[str, Any]) -> TableColumn:
-    bins = plain["bins"]
-    groups = None if bins is None else Bins(**{name: tuple(values) for name, values in bins.items()})
-    return TableColumn(**{**plain, "bins": groups})
+    def check(self, known: Known) -> None:
+        """Refuse columns of one name."""
+        if len({one.name for one in self.columns}) < len(self.columns):
+            raise DataError("damaged-file", "a name is there twice", place="columns")
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,6 +182,8 @@ class RowTable:
                 f"{self.cells.shape} cells, {self.parts.shape} parts: not {wanted}",
                 place=f"table {self.schema.name!r}",
             )
+        if self.parts.size and not 0 <= self.parts.min() <= self.parts.max() <= len(HELD_OUT_PARTS):
+            raise DataError("damaged-file", "a cell is in no part", place=f"table {self.schema.name!r}")
         if self.labels is not None and len(self.labels) != len(self):
             raise DataError(
                 "damaged-file", f"{len(self.labels)} labels for {len(self)} rows", place=f"table {self.schema.name!r}"

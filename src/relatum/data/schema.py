@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
+import numpy as np
+
+from relatum.arrays import Int64
+from relatum.artefacts import Within
 from relatum.data.vocabulary import Vocabulary, fault_of
 from relatum.errors import DataError, UnknownNameError
 
@@ -17,7 +22,7 @@ class RelationSchema:
     """A relation such as `sold(seller, buyer, item)`; wherever a position is asked for, a role can stand."""
 
     name: str
-    arity: int
+    arity: Annotated[int, Within(1, 1 << 31)]
     roles: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -79,6 +84,11 @@ class Schema:
     def arities(self) -> frozenset[int]:
         """The arities that occur."""
         return frozenset(relation.arity for relation in self.relations)
+
+    @cached_property
+    def starts(self) -> Int64:
+        """Where the positions of each relation begin among all positions, and their number."""
+        return np.cumsum([0, *(relation.arity for relation in self.relations)])
 
     def id(self, name: str) -> int:
         """Return the id of the relation called `name`."""

@@ -19,10 +19,11 @@ import os
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 import numpy.typing as npt
 
+from relatum.artefacts import Count, read
 from relatum.closed_folders import status
 from relatum.data.column_types import ColumnType
 from relatum.data.derivations import Derivation
@@ -34,12 +35,26 @@ from relatum.errors import DataError, RelatumError
 from relatum.files import cache_directory, read_document, sha256_of, write_document
 from relatum.tensor_files import TensorFile, map_arrays, read_tensors, write_tensors
 
-_FORMAT, _VERSION = "relatum-facts", 2
+_FORMAT, _VERSION = "relatum-facts", 3
 _LARGE = 32 << 20  # bytes; fewer are hashed in 30 ms
 _SETTLED = 2 * 10**9  # nanoseconds; some file systems keep times in steps of two seconds
 _CHECKSUM_FORMAT, _CHECKSUM_VERSION = "relatum-checksum", 1
 
 Key = dict[str, Any]
+
+
+class FactsAbout(TypedDict):
+    """What a copy says about itself."""
+
+    key: Any
+    source: str
+    checksums: dict[str, str]
+    skipped: list[str]
+    statement_counts: dict[str, Count]
+    relations: list[RelationSchema]
+    derivations: dict[str, Derivation]
+    column_types: dict[str, tuple[ColumnType, ...]]
+    blocks: dict[Literal["train", "valid", "test"], list[Count]]
 
 
 def save_columns(path: Path, key: Key, split: Split) -> None:
@@ -50,7 +65,7 @@ def save_columns(path: Path, key: Key, split: Split) -> None:
         "checksums": dict(split.checksums),
         "skipped": split.skipped,
         "statement_counts": dict(split.statement_counts),
-        "relations": [(relation.name, relation.arity, relation.roles) for relation in split.schema],
+        "relations": [asdict(relation) for relation in split.schema],
         "derivations": {name: asdict(derivation) for name, derivation in split.derivations.items()},
         "column_types": {name: [asdict(one) for one in columns] for name, columns in split.column_types.items()},
         "blocks": {part: list(graph.blocks) for part, graph in split.parts.items()},
@@ -95,28 +110,17 @@ def _split(stored: TensorFile | None, key: Key) -> Split | None:
         about = stored.about
         if about["key"] != key:
             return None
-        _require_types(about)
-        return _rebuilt(about, stored.arrays)
+        return _rebuilt(read(FactsAbout, about), stored.arrays)
     except (DataError, LookupError, TypeError, AttributeError, ValueError, OverflowError):
         return None
 
 
-def _require_types(about: dict[str, Any]) -> None:
-    """Refuse what a copy says about itself where it is not what it is called."""
-    texts = [about["source"], *about["skipped"], *about["checksums"], *about["checksums"].values()]
-    arities = [arity for _, arity, _ in about["relations"]]
-    if not all(isinstance(text, str) for text in texts) or any(type(arity) is not int for arity in arities):
-        raise TypeError("a source, a checksum or an arity is none")
-
-
-def _rebuilt(about: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Split:
+def _rebuilt(about: FactsAbout, arrays: dict[str, npt.NDArray[Any]]) -> Split:
     if "entity_starts" in arrays:
         entities = Vocabulary(NameLines.check(arrays["entities"], arrays["entity_starts"]))
     else:
         entities = Vocabulary.parse(arrays["entities"].tobytes())
-    schema = Schema(
-        RelationSchema(name, arity, tuple(roles) if roles else None) for name, arity, roles in about["relations"]
-    )
+    schema = Schema(about["relations"])
     graphs = {
         part: Hypergraph(entities, schema, (Block(rows[0], rows[1:]) for rows in (arrays[f"{part}/{a}"] for a in arities)))
         for part, arities in about["blocks"].items()
@@ -129,10 +133,8 @@ def _rebuilt(about: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Spli
         checksums=about["checksums"],
         skipped=tuple(about["skipped"]),
         statement_counts=about["statement_counts"],
-        derivations={name: Derivation(**fields) for name, fields in about["derivations"].items()},
-        column_types={
-            name: tuple(ColumnType(**fields) for fields in columns) for name, columns in about["column_types"].items()
-        },
+        derivations=about["derivations"],
+        column_types=about["column_types"],
     )
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
+from relatum.artefacts import read
 from relatum.data.row_store import RowStore, RowTable, TableSchema, Vectors
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError
@@ -18,6 +19,14 @@ from relatum.tensor_files import read_tensors, write_tensors
 ROWS = "rows.safetensors"
 
 _FORMAT, _VERSION = "relatum-rows", 1
+
+
+class RowsAbout(TypedDict):
+    """What a file of rows says about itself."""
+
+    tables: list[TableSchema]
+    options: dict[str, Any]  # checked by what reads them, `ImportOptions`
+    sources: list[str]
 
 
 def save_rows(folder: Path, rows: RowStore) -> None:
@@ -47,11 +56,11 @@ def load_rows(folder: Path) -> RowStore | None:
         raise DataError("damaged-rows", "damaged, or of another version", place=path, remedy="import the tables again")
     try:
         arrays = stored.arrays
-        schemas = [TableSchema.from_json(plain) for plain in stored.about["tables"]]
+        about = read(RowsAbout, stored.about)
+        schemas = about["tables"]
         tables = {schema.name: _table(schema, number, arrays) for number, schema in enumerate(schemas)}
-        options, sources = dict(stored.about["options"]), tuple(map(str, stored.about["sources"]))
         vectors = {one.name: _vectors(number, arrays) for number, one in enumerate(schemas) if f"{number}/vectors" in arrays}
-        return RowStore(Vocabulary(_unpacked(arrays["names"])), tables, options, sources, vectors)
+        return RowStore(Vocabulary(_unpacked(arrays["names"])), tables, about["options"], tuple(about["sources"]), vectors)
     except (DataError, KeyError, TypeError, AttributeError, ValueError) as error:
         raise DataError(
             "damaged-rows", f"not the rows of tables ({error})", place=path, remedy="import the tables again"

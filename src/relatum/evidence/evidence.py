@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from typing import Annotated, Any
 
 import numpy as np
 
 from relatum.arrays import Bool, Float32, Float64, Int64
+from relatum.artefacts import Count, Declared, Known, Named, Score
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.known_answers import KnownAnswers
-from relatum.data.schema import Schema
 from relatum.data.vocabulary import Ids
-from relatum.errors import DataError
 from relatum.evidence.facts import WIDEST, FactStore, other_answers
 from relatum.evidence.neighbours import Neighbourhood, Neighbours
 from relatum.evidence.soft_rule import SoftRule
@@ -89,6 +88,32 @@ class Fired:
         found[:, np.searchsorted(whole, pairs)] = [getattr(self, name) for name in names]
         rows, entities = whole // num_entities, (whole % num_entities).astype(np.int32)
         return Fired(rows, entities, *found), np.searchsorted(whole, more)
+
+
+Weights = Annotated[Float64, replace(Score, shape=(FEATURES,))]
+
+
+@dataclass(frozen=True)
+class _Weighed(Declared):
+    """The weights of a position of a relation, as files hold them."""
+
+    relation: Annotated[int, Named("schema")]
+    position: Count
+    weights: Weights
+
+    def check(self, known: Known) -> None:
+        """Refuse a position that the relation does not have."""
+        known["schema"][self.relation].position(self.position)
+
+
+@dataclass(frozen=True)
+class EvidenceFile(Declared):
+    """Rules and weights as files hold them."""
+
+    rules: tuple[SoftRule, ...]
+    neighbourhoods: tuple[Neighbourhood, ...]
+    weights: tuple[_Weighed, ...]
+    common: Weights
 
 
 @dataclass(eq=False)
@@ -192,23 +217,18 @@ class Evidence:
 
     def to_json(self) -> dict[str, Any]:
         """Return rules and weights as plain data."""
-        schema = self.facts.schema
-        weights = [
-            {"relation": schema[relation].name, "position": position, "weights": each.tolist()}
-            for (relation, position), each in self.weights.items()
-        ]
-        rules = [rule.to_json(schema, self.facts.entities) for rule in self]
-        shared = [one.neighbourhood.to_json(schema) for one in self.neighbours.values()]
-        return {"rules": rules, "neighbourhoods": shared, "weights": weights, "common": self.common.tolist()}
+        weights = tuple(_Weighed(*group, each) for group, each in self.weights.items())
+        shared = tuple(one.neighbourhood for one in self.neighbours.values())
+        file = EvidenceFile(tuple(self), shared, weights, self.common)
+        return file.to_json(schema=self.facts.schema, entities=self.facts.entities)
 
     @classmethod
-    def from_json(cls, plain: Mapping[str, Any], facts: Hypergraph) -> Evidence:
-        """Return the evidence that plain data says, with the facts that it reads."""
-        schema: Schema = facts.schema
-        weights = {(schema.id(one["relation"]), int(one["position"])): _weights(one["weights"]) for one in plain["weights"]}
-        rules = [SoftRule.from_json(one, schema, facts.entities) for one in plain["rules"]]
-        shared = [Neighbourhood.from_json(one, schema) for one in plain["neighbourhoods"]]
-        return cls(facts, rules, weights, _weights(plain["common"]), shared)
+    def from_json(cls, data: Any, **known: Any) -> Evidence:
+        """Return the evidence that plain data says, with the `facts` that it reads."""
+        facts: Hypergraph = known["facts"]
+        file = EvidenceFile.from_json(data, schema=facts.schema, entities=facts.entities)
+        weights = {(one.relation, one.position): one.weights for one in file.weights}
+        return cls(facts, file.rules, weights, file.common, file.neighbourhoods)
 
     @classmethod
     def joined(cls, several: Sequence[Evidence]) -> Evidence:
@@ -223,17 +243,10 @@ class Evidence:
 
     def with_facts(self, facts: Hypergraph) -> Evidence:
         """Return the same rules and weights, which read other facts: with more relations and entities, or in other order."""
-        return Evidence.from_json(self.to_json(), facts)
+        return Evidence.from_json(self.to_json(), facts=facts)
 
     def _program(self, relation: int, position: int) -> RuleProgram:
         """Return the rules for a position of a relation as compiled loops read them."""
         if (relation, position) not in self._programs:
             self._programs[relation, position] = self.store.program(self.about(relation, position))
         return self._programs[relation, position]
-
-
-def _weights(given: Any) -> Float64:
-    weights = np.array(given, np.float64)
-    if weights.shape != (FEATURES,) or not np.isfinite(weights).all():
-        raise DataError("setting-out-of-range", f"there must be {FEATURES} weights, not {given!r}")
-    return weights

@@ -7,13 +7,14 @@ share answers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 
 from relatum.arrays import Float64, Int64
+from relatum.artefacts import Count, Declared, Known, Named
 from relatum.data.schema import Schema
 from relatum.data.sorting import differs_from_previous
 from relatum.data.vocabulary import Ids
@@ -29,7 +30,7 @@ _RIGHT, _SHARE = 3, 0.03  # of these facts must be right, at least
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbourhood:
+class Neighbourhood(Declared):
     """Where an entity at a given position has answers at an open one, others who share some speak for what else they have.
 
     Attributes:
@@ -40,11 +41,11 @@ class Neighbourhood:
         named: how many were, in all.
     """
 
-    relation: int
-    position: int
-    given: int
-    right: int = 0
-    named: int = 0
+    relation: Annotated[int, Named("schema")]
+    position: Count
+    given: Count
+    right: Count = 0
+    named: Count = 0
 
     @property
     def confidence(self) -> float:
@@ -62,20 +63,11 @@ class Neighbourhood:
             written.append(f"{relation.name}({', '.join(terms)})")
         return f"{written[0]} <- {', '.join(written[1:])}"
 
-    def to_json(self, schema: Schema) -> dict[str, Any]:
-        """Return the neighbourhood as plain data."""
-        names = "position", "given", "right", "named"
-        return {"relation": schema[self.relation].name, **{name: getattr(self, name) for name in names}}
-
-    @classmethod
-    def from_json(cls, plain: Mapping[str, Any], schema: Schema) -> Neighbourhood:
-        """Return the neighbourhood that plain data says; anything else is refused."""
-        relation = schema.id(plain["relation"])
-        found = cls(relation, *(int(plain[name]) for name in ("position", "given", "right", "named")))
-        positions = found.position, found.given
-        if not (0 <= min(positions) < max(positions) < schema[relation].arity and 0 <= found.right <= found.named):
-            raise DataError("damaged-file", f"no neighbourhood: {dict(plain)}")
-        return found
+    def check(self, known: Known) -> None:
+        """Refuse positions that the relation does not have, and more right answers than there were."""
+        two = self.given != self.position and max(self.given, self.position) < known["schema"][self.relation].arity
+        if not (two and self.right <= self.named):
+            raise DataError("damaged-file", "no neighbourhood of the relation")
 
 
 @dataclass(frozen=True)

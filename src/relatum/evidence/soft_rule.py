@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from operator import gt
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from relatum.algebra.lexer import as_written
 from relatum.arrays import Float32
+from relatum.artefacts import Count, Declared, Known, Named, Within
 from relatum.data.schema import Schema
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError
@@ -30,6 +31,29 @@ def constant_entity(term: int) -> int | None:
     return JOINED - 1 - term if term < JOINED else None
 
 
+class _Term:
+    """How files hold a term: a position, nothing for any entity, "Z" for the joined one, an object for a constant."""
+
+    def read(self, data: Any, known: Known) -> int:
+        """Return the term that plain data says."""
+        if type(data) is dict and type(data.get("entity")) is str:
+            return constant(known["entities"].id(data["entity"]))
+        if data is None or data == "Z":
+            return ANY if data is None else JOINED
+        if type(data) is not int or data < 0:
+            raise DataError("damaged-file", f"no term of a rule: {data!r}")
+        return data
+
+    def write(self, term: int, known: Known) -> Any:
+        """Return a term as plain data."""
+        entity = constant_entity(term)
+        return {ANY: None, JOINED: "Z"}.get(term, term) if entity is None else {"entity": known["entities"][entity]}
+
+
+Term = Annotated[int, _Term()]
+_Counts = Annotated[tuple[Count, ...], Within(shape=(TIMES,))]
+
+
 class Atom(NamedTuple):
     """What a fact of the body is like.
 
@@ -38,8 +62,8 @@ class Atom(NamedTuple):
         terms: for each of its positions a position of the head, which has the same entity, `ANY`, `JOINED` or a constant.
     """
 
-    relation: int
-    terms: tuple[int, ...]
+    relation: Annotated[int, Named("schema")]
+    terms: tuple[Term, ...]
 
     def where(self, term: int) -> list[int]:
         """Return the positions that hold a term."""
@@ -47,7 +71,7 @@ class Atom(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class SoftRule:
+class SoftRule(Declared):
     """Where facts are like the atoms of the body, `answer` may stand at the open position of the head.
 
     There are two kinds. An atom, or two that are joined by one entity, can name the answer: then it is a variable. Or the
@@ -63,12 +87,12 @@ class SoftRule:
         nameds: how many candidates were named in all, by as many facts, other known answers left out.
     """
 
-    relation: int
-    position: int
+    relation: Annotated[int, Named("schema")]
+    position: Count
     body: tuple[Atom, ...]
-    answer: int
-    rights: tuple[int, ...] = (0,) * TIMES
-    nameds: tuple[int, ...] = (0,) * TIMES
+    answer: Term
+    rights: _Counts = (0,) * TIMES
+    nameds: _Counts = (0,) * TIMES
 
     @property
     def right(self) -> int:
@@ -119,38 +143,16 @@ class SoftRule:
         head = schema[self.relation]
         return head.roles[self.position] if head.roles else f"argument {self.position + 1}"
 
-    def to_json(self, schema: Schema, entities: Vocabulary) -> dict[str, Any]:
-        """Return the rule as plain data, with relations and entities by name."""
-        return {
-            "relation": schema[self.relation].name,
-            "position": self.position,
-            "answer": _plain(self.answer, entities),
-            "body": [
-                {"relation": schema[one.relation].name, "terms": [_plain(term, entities) for term in one.terms]}
-                for one in self.body
-            ],
-            "right": list(self.rights),
-            "named": list(self.nameds),
-        }
-
-    @classmethod
-    def from_json(cls, plain: Mapping[str, Any], schema: Schema, entities: Vocabulary) -> SoftRule:
-        """Return the rule that plain data says."""
-        body = tuple(
-            Atom(schema.id(one["relation"]), tuple(_term(term, entities) for term in one["terms"])) for one in plain["body"]
-        )
-        counts = (tuple(map(int, plain[name])) for name in ("right", "named"))
-        rule = cls(schema.id(plain["relation"]), int(plain["position"]), body, _term(plain["answer"], entities), *counts)
-        if not rule._fits(schema):
-            raise DataError("damaged-file", f"no rule for an answer: {dict(plain)}")
-        return rule
+    def check(self, known: Known) -> None:
+        """Refuse what is neither kind of rule, or more right answers than candidates."""
+        if not self._fits(known["schema"]) or any(map(gt, self.rights, self.nameds)):
+            raise DataError("damaged-file", "no rule for an answer")
 
     def _fits(self, schema: Schema) -> bool:
         """Return whether the rule is one of the two kinds, of relations with as many positions as it says."""
         arity = schema[self.relation].arity
-        counts = len(self.rights) == len(self.nameds) == TIMES and min(*self.rights, *self.nameds) >= 0
         sized = all(len(one.terms) == schema[one.relation].arity and max(one.terms) < arity for one in self.body)
-        if not (counts and sized and 0 <= self.position < arity > self.answer and self.answer not in (ANY, JOINED)):
+        if not (self.body and sized and 0 <= self.position < arity > self.answer and self.answer not in (ANY, JOINED)):
             return False
         given = set(range(arity)) - {self.position}
         held = [set(one.terms) for one in self.body]
@@ -172,21 +174,3 @@ def _written(term: int, entities: Vocabulary) -> str:
     if term < 0:
         return "_" if term == ANY else "Z"
     return _LETTERS[term] if term < len(_LETTERS) - 1 else f"X{term}"
-
-
-def _plain(term: int, entities: Vocabulary) -> Any:
-    """Return a term as plain data: a position, nothing for any entity, "Z" for the joined one, an object for a constant."""
-    entity = constant_entity(term)
-    if entity is not None:
-        return {"entity": entities[entity]}
-    return {ANY: None, JOINED: "Z"}.get(term, term)
-
-
-def _term(plain: Any, entities: Vocabulary) -> int:
-    if isinstance(plain, Mapping):
-        return constant(entities.id(plain["entity"]))
-    if plain is None or plain == "Z":
-        return ANY if plain is None else JOINED
-    if not isinstance(plain, int) or isinstance(plain, bool) or plain < 0:
-        raise DataError("damaged-file", f"no term of a rule: {plain!r}")
-    return plain

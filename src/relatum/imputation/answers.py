@@ -10,6 +10,7 @@ import numpy as np
 
 from relatum.arrays import Bool, Float64, Int64
 from relatum.data.vocabulary import Ids
+from relatum.fitting import never_certain
 from relatum.imputation.column_model import FIRST, REPEATS, BoundColumn, ColumnModel, Scored
 from relatum.imputation.weights import calibrated, probabilities
 
@@ -108,7 +109,7 @@ def answered(
     numbers = np.where(found > 0, np.take_along_axis(scored.candidates.values, order, 1), -1)
     ids = np.where(numbers >= 0, np.append(bound.values.ids, -1)[numbers], -1)
     supports = _supports(model, bound, scored, order[:, 0], cells, rows, reasons) if reasons else ()
-    return Imputed(ids, np.where(ids >= 0, found, 0.0), shares[:, -1], supports)
+    return Imputed(ids, np.where(ids >= 0, never_certain(found), 0.0), shares[:, -1], supports)
 
 
 def merged(parts: list[Imputed]) -> Imputed:

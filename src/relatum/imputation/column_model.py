@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, is_dataclass
-from functools import cache, cached_property
-from typing import Any, get_args, get_origin, get_type_hints
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 
 from relatum.arrays import Float64, Int64
+from relatum.artefacts import Declared, Known, Within
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError
-from relatum.imputation.contexts import ColumnValues, Context, Counted, TableView
+from relatum.imputation.contexts import STRENGTH, ColumnValues, Context, Counted, TableView
 from relatum.imputation.features import (
     Beside,
     Candidates,
@@ -30,6 +30,8 @@ from relatum.imputation.neighbours import NAMED, KeyOrder, Neighbours
 from relatum.imputation.paths import Path
 
 REPEATS = 2  # columns of the row that are looked at for whether values come with the same there again
+# The slope and the offset of a curve in logits; a slope is fitted to be no less than 0.3.
+Curve = tuple[Annotated[float, Within(0.1, 1000)], Annotated[float, Within(-1000, 1000)]]
 FIRST = 4  # features before those of contexts: the prior, being no candidate, the mean and the maximum over contexts
 
 
@@ -43,11 +45,11 @@ class Later:
     """
 
     column: str
-    curve: tuple[float, float]
+    curve: Curve
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnModel:
+class ColumnModel(Declared):
     """What was fitted for a column.
 
     Attributes:
@@ -70,48 +72,24 @@ class ColumnModel:
     column: str
     contexts: tuple[Context, ...]
     copies: tuple[Path, ...]
-    weights: Float64
-    curve: tuple[float, float] = (1.0, 0.0)
-    sharpness: float = 1.0
-    embedding: float = 0.0
-    vectors: float | None = None
+    weights: Annotated[Float64, Within(-1000, 1000, shape=(None,))]
+    curve: Curve = (1.0, 0.0)
+    sharpness: Annotated[float, Within(0.1, 1000)] = 1.0
+    embedding: Annotated[float, Within(0, 1e30)] = 0.0
+    vectors: Annotated[float, STRENGTH] | None = None
     later: Later | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return {**asdict(self), "weights": self.weights.tolist()}
-
-    @classmethod
-    def from_json(cls, plain: Mapping[str, Any]) -> ColumnModel:
-        """Return what plain data says; anything else is refused."""
-        try:
-            found: ColumnModel = _read(cls, plain)
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError):
-            raise DataError("damaged-rows", "not the model of a column") from None
-        short = FIRST + len(found.contexts) + 2 + len(found.copies)
-        curves = [*found.curve, *(() if found.later is None else found.later.curve)]
-        numbers = np.array([*found.weights, *curves, found.sharpness, found.embedding, found.vectors or 1.0])
-        parents = all(one.parent is None or 0 <= one.parent < index for index, one in enumerate(found.contexts))
-        sized = len(found.weights) == short + REPEATS + (found.vectors is not None)
-        if not (sized and np.isfinite(numbers).all() and parents and (found.vectors is None or found.vectors > 0)):
-            raise DataError("damaged-rows", "not the model of a column", place=f"{found.table}.{found.column}")
-        return found
-
-
-def _read(kind: Any, plain: Any) -> Any:
-    """Return plain data as the type that a field has; an error that is a `ValueError`, `TypeError` or `KeyError` if not."""
-    if is_dataclass(kind) and isinstance(kind, type):
-        return kind(**{name: _read(of, plain[name]) for name, of in _hints(kind).items()})
-    inner = get_args(kind)
-    if type(None) in inner:
-        return None if plain is None else _read(inner[0], plain)
-    if get_origin(kind) is tuple:
-        kinds = inner[:1] * len(plain) if inner[-1] is ... else inner
-        return tuple(_read(of, one) for of, one in zip(kinds, plain, strict=True))
-    return np.array([float(one) for one in plain]) if kind == Float64 else kind(plain)
-
-
-_hints = cache(get_type_hints)
+    def check(self, known: Known) -> None:
+        """Refuse weights of other features, and what leads nowhere in the rows."""
+        features = FIRST + len(self.contexts) + 2 + len(self.copies) + REPEATS + (self.vectors is not None)
+        if len(self.weights) != features:
+            raise DataError("damaged-file", f"there must be {features}, not {len(self.weights)}", place="weights")
+        for index, context in enumerate(self.contexts):
+            if context.parent is not None and context.parent >= index:
+                raise DataError("damaged-file", f"must be below {index}", place=f"contexts[{index}].parent")
+        known["store"][self.table].schema.index(self.column)
+        for path in (*self.copies, *(path for context in self.contexts for path in context.paths)):
+            path.check(known["store"], self.table)
 
 
 @dataclass(frozen=True, eq=False)

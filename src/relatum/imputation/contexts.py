@@ -6,10 +6,12 @@ What a row itself adds to a count is taken off exactly.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from relatum.arrays import Float64, Int64
+from relatum.artefacts import Count, Within
 from relatum.data.row_store import RowStore
 from relatum.data.vocabulary import Ids
 from relatum.imputation.paths import Codes, Path, PathReader, order_of
@@ -104,6 +106,7 @@ def _kernel(size: int, share: float) -> Float64:
 
 
 _ROOM = 1 << 29  # bytes of what paths lead to that are kept
+STRENGTH = Within(1e-3, 1e4)  # of rows that something counts for
 _ORDERED = 500  # values at most that are looked at in their order
 
 
@@ -120,12 +123,12 @@ class Context:
         parent: the index of the context that this one refines, of whose paths it has one more; None if it stands alone.
     """
 
-    paths: tuple[Path, ...]
-    groups: tuple[int, ...]
-    strength: float = 1.0
-    share: float = 0.0
-    spread: float = 0.0
-    parent: int | None = None
+    paths: Annotated[tuple[Path, ...], Within(shape=("paths",))]
+    groups: Annotated[tuple[Annotated[int, Within(1, 1000)], ...], Within(shape=("paths",))]
+    strength: Annotated[float, STRENGTH] = 1.0
+    share: Annotated[float, Within(0, below=1)] = 0.0
+    spread: Annotated[float, Within(0, below=1)] = 0.0
+    parent: Count | None = None
 
     def text(self, store: RowStore, table: str) -> str:
         """Return it as people read it."""

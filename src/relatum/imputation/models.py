@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from relatum.arrays import Bool, Float64, Int64
+from relatum.artefacts import Declared
 from relatum.data.row_store import EMPTY, RowStore, RowTable
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError, UnknownNameError
@@ -20,7 +21,6 @@ from relatum.imputation.later_rows import time_column, with_later
 from relatum.imputation.paths import PathReader
 from relatum.imputation.weights import best_of, fit_curve, fit_weights, probabilities
 
-_FORMAT = 1
 _KEPT = 4  # columns whose counts are kept
 _NUMBERS = 4_000_000  # in an array of features, about
 _VALID = 2000  # validation cells that the weight of an embedding is fitted on
@@ -32,10 +32,10 @@ _PULL = (20.0, 2.0)  # how strongly sharpness is drawn to 1, and the weight of t
 
 
 def columns_to_fill(store: RowStore, table: str) -> list[str]:
-    """Return the columns of a table whose cells can be filled: all but those that name the row or are a part of a date."""
+    """Return the columns of a table whose cells can be filled: not those that name the row or follow from other columns."""
     schema = store[table].schema
     keys = {key[0] for key in schema.keys if len(key) == 1}
-    return [one.name for one in schema.columns if one.part_of is None and one.name not in keys]
+    return [one.name for one in schema.columns if one.part_of is None and not one.is_generated and one.name not in keys]
 
 
 def fit_columns(
@@ -156,6 +156,13 @@ def _questions(table: RowTable, column: str, rows: Int64, view: TableView, most_
     return view.cells[:, rows], rows
 
 
+@dataclass(frozen=True)
+class ColumnsFile(Declared):
+    """Models of columns as files hold them; counts follow from the store."""
+
+    columns: tuple[ColumnModel, ...]
+
+
 class ColumnModels:
     """Models by table and column, over a store whose rows they count."""
 
@@ -240,19 +247,11 @@ class ColumnModels:
         return self._bound[key]
 
     def to_json(self) -> dict[str, Any]:
-        """Return all of it as plain data; counts are left out, they follow from the store."""
-        return {"format": _FORMAT, "columns": [one.to_json() for one in self.models.values()]}
+        """Return all of it as plain data."""
+        return ColumnsFile(tuple(self.models.values())).to_json()
 
     @classmethod
-    def from_json(cls, plain: Mapping[str, Any], store: RowStore) -> ColumnModels:
-        """Return what plain data says about the columns of a store; anything else is refused."""
-        if plain.get("format") != _FORMAT or not isinstance(plain.get("columns"), list):
-            raise DataError("damaged-rows", f"models of columns: not of format {_FORMAT}", remedy="fit them again")
-        found = cls(store)
-        for one in plain["columns"]:
-            model = ColumnModel.from_json(one)
-            store[model.table].schema.index(model.column)
-            for path in (*model.copies, *(path for context in model.contexts for path in context.paths)):
-                path.check(store, model.table)
-            found.models[model.table, model.column] = model
-        return found
+    def from_json(cls, data: Any, **known: Any) -> ColumnModels:
+        """Return what plain data says about the columns of a `store`; anything else is refused."""
+        columns = ColumnsFile.from_json(data, **known).columns
+        return cls(known["store"], {(one.table, one.column): one for one in columns})

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from relatum.arrays import Int64
+from relatum.artefacts import Count
 from relatum.data.row_store import EMPTY, RowStore, TableColumn, TableReference
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError
@@ -29,8 +30,8 @@ class Path:
     """
 
     column: str
-    references: tuple[int, ...] = ()
-    back: tuple[str, int] | None = None
+    references: tuple[Count, ...] = ()
+    back: tuple[str, Count] | None = None
 
     def text(self, store: RowStore, table: str) -> str:
         """Return the path as people read it: `AlbumId > Album.ArtistId`, `PlaylistTrack.PlaylistId`."""
@@ -57,9 +58,9 @@ class Path:
         at = store[table if self.back is None else self.back[0]].schema
         try:
             if self.back is not None:
-                there = self.back[1] >= 0 and at.references[self.back[1]].table == table and not self.references
+                there = at.references[self.back[1]].table == table and not self.references
             else:
-                there = all(index >= 0 for index in self.references)
+                there = len(self.references) <= _HOPS
                 for index in self.references:
                     at = store[at.references[index].table].schema
         except IndexError:

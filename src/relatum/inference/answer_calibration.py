@@ -13,9 +13,9 @@ the truth is known is an estimate or an assumption, `observed`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,18 +23,15 @@ import torch
 from torch import Tensor
 
 from relatum.arrays import Bool, Float64, Int64
+from relatum.artefacts import Declared, Given, Known, Score, Within
 from relatum.data.hypergraph import Hypergraph, Split
-from relatum.data.schema import Schema
-from relatum.fitting import log_odds, minimize, never_falling, sigmoid
+from relatum.errors import DataError
+from relatum.fitting import log_odds, minimize, never_certain, never_falling, sigmoid
 from relatum.inference.answer_sample import Answered, Rivals
-from relatum.inference.saved import numbers_of, require, require_version, rising_lists
 from relatum.models.ops import one_torch_thread
 
-_VERSION = 1
-_PLACE = "answer calibration"
 _TERMS = ("temperature", "contrast", "level", "offset", "unanswered", "answers")
 _START = (0.0, 0.0, -2.0, 0.0, 0.0, 0.0)  # a softmax
-_NUMBERS = ("scale", "observed", "valid", "test")
 _OWN, _ALL = 5.0, 1.0  # how strongly weights of a position are drawn to the common ones, and these to where they begin
 _STEPS = 100
 _OBSERVED = 0.98  # of the truth is taken to be known where nothing tells
@@ -44,11 +41,12 @@ _AROUND = 40  # candidates to the last point of a curve, of those that stand for
 _SUREST = 0.99  # of what can be, that a point of a curve says at most, and what is said where more is seen than should be
 _RISE = 1e-3
 _NEXT_TO_ONE = float(np.exp(-_APART))
+OF_TRUTH = Within(1e-15, below=1)  # the share that validation facts are
 _NOWHERE = -1e6  # instead of minus infinity, through which no gradient goes
 
 
 @dataclass(frozen=True, eq=False)
-class AnswerCalibration:
+class AnswerCalibration(Declared):
     """The chance that an answer is true, from its score and the scores of its rivals.
 
     Attributes:
@@ -63,14 +61,17 @@ class AnswerCalibration:
         test: the same of test facts.
     """
 
-    starts: Int64
-    centres: Float64
-    weights: Float64
-    curves: tuple[Float64, Float64]
-    scale: float
-    observed: float
-    valid: float
-    test: float
+    starts: Annotated[Int64, Given]
+    centres: Annotated[Float64, replace(Score, shape=("positions",))]
+    weights: Annotated[Float64, Within(-100, 100, shape=("positions", len(_TERMS)))]
+    curves: tuple[
+        Annotated[Float64, replace(Score, shape=(2, "points of one"), rising=True)],
+        Annotated[Float64, replace(Score, shape=(2, "points of the other"), rising=True)],
+    ]
+    scale: Annotated[float, Within(1e-30, 1e30)]
+    observed: Annotated[float, Within(0, below=1)]
+    valid: Annotated[float, OF_TRUTH]
+    test: Annotated[float, Within(0, below=1)]
 
     @property
     def known(self) -> float:
@@ -93,7 +94,7 @@ class AnswerCalibration:
         what validation and test facts are.
         """
         truth, share = self.truth(relation, position, scores, rivals, among), self.known if known is None else known
-        return np.where(_answered(rivals, truth), truth * (1 - share) / (1 - truth * share), truth)
+        return never_certain(np.where(_answered(rivals, truth), truth * (1 - share) / (1 - truth * share), truth))
 
     def truth(self, relation: int, position: int, scores: Float64, rivals: Rivals, among: Bool) -> Float64:
         """Return the probability that answers are true which are not among the training facts, arguments as of `valid_fact`.
@@ -104,13 +105,13 @@ class AnswerCalibration:
         found = self.valid_fact(relation, position, scores, rivals, among)
         share = found / self.valid
         beyond = _SUREST + (1 - _SUREST) * -np.expm1(np.minimum(_SUREST - share, 0))  # rises on, and stays below 1
-        return np.where(_answered(rivals, found), np.where(share < _SUREST, share, beyond), found)
+        return never_certain(np.where(_answered(rivals, found), np.where(share < _SUREST, share, beyond), found))
 
     def test_fact(self, relation: int, position: int, scores: Float64, rivals: Rivals, among: Bool) -> Float64:
         """Return the probability that answers are test facts, if not valid facts, arguments as of `valid_fact`."""
         found = self.valid_fact(relation, position, scores, rivals, among)
         likely = np.minimum(found * self.test / self.valid / np.maximum(1 - found, _NEXT_TO_ONE), 1.0)
-        return np.where(_answered(rivals, found), likely, found)
+        return never_certain(np.where(_answered(rivals, found), likely, found))
 
     def valid_fact(self, relation: int, position: int, scores: Float64, rivals: Rivals, among: Bool) -> Float64:
         """Return the probability that answers are validation facts, where they are not training facts.
@@ -128,27 +129,10 @@ class AnswerCalibration:
         """Return what a difference of two scores at a position weighs, in nats, in the softmax over candidates."""
         return float(np.exp(self.weights[int(self.starts[relation]) + position, _TERMS.index("temperature")]) / self.scale)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the calibration as plain data."""
-        lists = {"centres": self.centres.tolist(), "weights": self.weights.tolist()}
-        lists["curves"] = [curve.tolist() for curve in self.curves]
-        return {"version": _VERSION, "terms": list(_TERMS), **{name: getattr(self, name) for name in _NUMBERS}, **lists}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any], schema: Schema) -> AnswerCalibration:
-        """Return the calibration for the relations of a schema from plain data; anything else is refused."""
-        require_version(_PLACE, data, _VERSION, _TERMS)
-        starts = _starts(schema)
-        count = int(starts[-1])
-        shapes = {"centres": (count,), "weights": (count, len(_TERMS)), **dict.fromkeys(_NUMBERS, ())}
-        found: dict[str, Any] = numbers_of(_PLACE, data, shapes)
-        require(_PLACE, isinstance(data.get("curves"), list) and len(data["curves"]) == 2, "curves: there must be two")
-        curves = tuple(rising_lists(_PLACE, "a curve", each, 2) for each in data["curves"])
-        require(_PLACE, all(each.size for each in curves), "a curve must have points")
-        scale, observed, valid, test = (float(found.pop(name)) for name in _NUMBERS)
-        shares = scale > 0 and valid > 0 and min(observed, test) >= 0 and max(observed, valid + test) < 1
-        require(_PLACE, shares, "scale and valid must be above 0, and what is known of the truth a share")
-        return cls(starts, found["centres"], found["weights"], (curves[0], curves[1]), scale, observed, valid, test)
+    def check(self, known: Known) -> None:
+        """Refuse more than all of the truth."""
+        if not self.known < 1:
+            raise DataError("damaged-file", f"must be below 1 together, not {self.known}", place="valid and test")
 
 
 def fit_answer_calibration(
@@ -159,7 +143,7 @@ def fit_answer_calibration(
     Of test facts only the number is looked at. `observed` is the share of the true facts that is known; where nothing tells,
     nearly all of them.
     """
-    parts, starts = list(answered), _starts(split.schema)
+    parts, starts = list(answered), split.schema.starts
     if not parts:
         return None
     count = int(starts[-1])
@@ -279,7 +263,3 @@ def _wide(one: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def _finite(scores: Float64) -> Float64:
     return np.where(np.isfinite(scores), scores, _NOWHERE)
-
-
-def _starts(schema: Schema) -> Int64:
-    return np.cumsum([0, *(relation.arity for relation in schema)])

@@ -18,13 +18,14 @@ equal part of the weight of its fact, and one more fact, as bad as can be, stand
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from relatum.arrays import Float32, Float64, Int64
+from relatum.artefacts import Declared, Given, Known, Within
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.schema import Schema
@@ -32,15 +33,12 @@ from relatum.data.vocabulary import Ids
 from relatum.errors import DataError, SettingError
 from relatum.inference.answer_calibration import AnswerCalibration
 from relatum.inference.answer_sample import RIVALS
-from relatum.inference.saved import require, require_version, rising_lists
 from relatum.inference.scoring import CandidateScorer
 from relatum.inference.validation import sample
 
 MOST_FACTS = 16_000  # validation facts that are looked at, at most about
 OWN_FACTS = 50  # that a relation must have for limits of its own
 
-_VERSION = 1
-_PLACE = "answer sets"
 _QUESTIONS = 4_096  # at once
 _OF_RANK = 0.5  # what the logarithm of the rank weighs: of 0.5, 1, 2 and the rank alone what gives the smallest sets
 _FAR = 1e6  # nats; an answer without any other candidate is so far ahead
@@ -83,8 +81,11 @@ class Limit:
         return {"coverage": self.coverage, "validation_facts": self.facts, "scope": self.scope, "promise": str(self)}
 
 
+_Ascending = Annotated[Float64, Within(-2 * _FAR, _FAR, shape=(None,), rising=True)]
+
+
 @dataclass(frozen=True, eq=False)
-class AnswerSets:
+class AnswerSets(Declared):
     """How well the answers of validation facts conform, and from there how well an answer must to belong to a set.
 
     Attributes:
@@ -92,8 +93,8 @@ class AnswerSets:
         conformities: of the answers of validation facts, ascending, for each position of each relation.
     """
 
-    schema: Schema
-    conformities: tuple[tuple[Float64, ...], ...]
+    schema: Annotated[Schema, Given]
+    conformities: Annotated[tuple[tuple[_Ascending, ...], ...], Within(shape=("schema",))]
 
     def limit(self, relation: int, position: int, coverage: float) -> Limit:
         """Return how well answers at a position must conform; refused where there are too few facts for the coverage."""
@@ -116,21 +117,12 @@ class AnswerSets:
         """Return the conformities of some relations, and how many positions share a fact."""
         return [(each, len(self.conformities[one])) for one in relations for each in self.conformities[one]]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        listed = [[each.tolist() for each in relation] for relation in self.conformities]
-        return {"version": _VERSION, "conformities": listed}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any], schema: Schema) -> AnswerSets:
-        """Return it for the relations of a schema from plain data; anything else is refused."""
-        require_version(_PLACE, data, _VERSION)
-        listed = data.get("conformities")
-        known = isinstance(listed, list) and len(listed) == len(schema)
-        require(_PLACE, known, f"conformities must be a list for {len(schema)} relations")
-        lists = zip(schema, data["conformities"], strict=True)
-        found = (rising_lists(_PLACE, f"conformities of {one.name}", each, one.arity) for one, each in lists)
-        return cls(schema, tuple(map(tuple, found)))
+    def check(self, known: Known) -> None:
+        """Refuse other positions than the relations have, or fewer answers at one position of a relation than at another."""
+        for relation, found in zip(self.schema, self.conformities, strict=True):
+            if len(found) != relation.arity or len({len(each) for each in found}) != 1:
+                reason = f"there must be {relation.arity} lists, equally long"
+                raise DataError("damaged-file", reason, place=f"conformities of {relation.name}")
 
 
 def require_coverage(coverage: float) -> None:

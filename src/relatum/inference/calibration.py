@@ -8,30 +8,30 @@ equally common. A relation with few facts stays close to the fit over all relati
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 
 from relatum.arrays import Bool, Float64, Int64
+from relatum.artefacts import Declared, Score, Within
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.known_answers import KnownAnswers
-from relatum.fitting import log_odds, logistic, sigmoid
-from relatum.inference.saved import numbers_of, require, require_version, rising_lists
+from relatum.fitting import log_odds, logistic, never_certain, sigmoid
 from relatum.inference.scoring import score
 from relatum.models.base import Model, Parameters
-
-_VERSION = 2
-_PLACE = "calibration"
-_CURVE = ("raw_logits", "calibrated_logits")
 
 _PRIOR = 4.0  # how strongly a relation's fit is pulled to that of all
 _DRAWS = 10  # for a negative, until one is not known to be a fact
 _BINS = 10
 _POINTS, _AROUND = 20, 50  # of the curve at most, and how many facts and negatives each has at least
 _TRAIN_FACTS = 100  # of a relation without held-out facts, from which negatives are drawn
+
+
+_RawLogits = Annotated[Float64, replace(Score, shape=("points",), rising=True)]
+_CalibratedLogits = Annotated[Float64, Within(-100, 100, shape=("points",), rising=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,21 +45,25 @@ class CalibrationSample:
 
 
 @dataclass(frozen=True, eq=False)
-class Calibration:
+class Calibration(Declared):
     """A slope and an offset for each relation, and one curve for all of them, from `raw_logits` to `calibrated_logits`.
 
     A straight line in the logit is too stiff where some facts are easy and others are guesses. The curve is linear between
     its points and goes on with slope 1 beyond them: a higher score never has a lower probability.
     """
 
-    slope: Float64
-    offset: Float64
-    raw_logits: Float64 = field(default_factory=lambda: np.zeros(1))
-    calibrated_logits: Float64 = field(default_factory=lambda: np.zeros(1))
+    slope: Annotated[Float64, Within(0, 1e30, shape=("schema",))]
+    offset: Annotated[Float64, replace(Score, shape=("schema",))]
+    raw_logits: Annotated[Float64, replace(Score, shape=("points",), rising=True)] = field(
+        default_factory=lambda: np.zeros(1)
+    )
+    calibrated_logits: Annotated[Float64, Within(-100, 100, shape=("points",), rising=True)] = field(
+        default_factory=lambda: np.zeros(1)
+    )
 
     def probability(self, relation: Int64 | int, score: Float64 | float) -> Float64:
         """Return the probability of facts of the given relations and scores."""
-        return sigmoid(self.calibrated_logit(relation, score))
+        return never_certain(sigmoid(self.calibrated_logit(relation, score)))
 
     def calibrated_logit(self, relation: Int64 | int, score: Float64 | float) -> Float64:
         """Return the logits of the probabilities, which still differ where probabilities round to 0 or 1."""
@@ -73,20 +77,6 @@ class Calibration:
     def raw_logit(self, relation: Int64 | int, score: Float64 | float) -> Float64:
         """Return the logits before the curve."""
         return np.asarray(self.slope[relation] * score + self.offset[relation])
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the calibration as plain data."""
-        return {"version": _VERSION, **{name: values.tolist() for name, values in vars(self).items()}}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any], relations: int) -> Calibration:
-        """Return the calibration of so many relations from plain data; anything else is refused."""
-        require_version(_PLACE, data, _VERSION)
-        lines = numbers_of(_PLACE, data, {"slope": (relations,), "offset": (relations,)})
-        require(_PLACE, (lines["slope"] >= 0).all(), "a slope is negative, so that a higher score would be less probable")
-        curve = rising_lists(_PLACE, " and ".join(_CURVE), [data.get(name) for name in _CURVE], 2)
-        require(_PLACE, curve.size, "there must be points that never fall")
-        return cls(lines["slope"], lines["offset"], *curve)
 
 
 @dataclass(frozen=True)

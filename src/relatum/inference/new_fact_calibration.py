@@ -12,34 +12,32 @@ What is not known is not false: a fact that is true is a validation fact only so
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from relatum.arrays import Bool, Float64, Int64
+from relatum.artefacts import Declared, Known, Within
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.schema import Schema
 from relatum.data.vocabulary import Ids
-from relatum.fitting import log_odds, minimize, sigmoid
-from relatum.inference.answer_calibration import AnswerCalibration
+from relatum.errors import DataError
+from relatum.fitting import log_odds, minimize, never_certain, sigmoid
+from relatum.inference.answer_calibration import OF_TRUTH, AnswerCalibration
 from relatum.inference.answer_sample import Answered, rivals_of
-from relatum.inference.saved import numbers_of, require, require_version
 from relatum.inference.scoring import CandidateScorer, EvidenceSource
 from relatum.models.ops import one_torch_thread
 
-_VERSION = 1
-_PLACE = "calibration of new facts"
 _TERMS = ("lowest", "mean", "best", "unanswered", "answers", "unnamed")
 _START = (0.5, 0.0, 0.5, -1.0, 0.0, 1.0)
 _CANDIDATES = 4_000  # that the weights are fitted on, the most likely ones
 _DRAWN = 0.5  # how strongly weights, and offsets of relations, are drawn to where they begin
 _STEPS = 200
 _SMALL = 1e-9
-_NUMBERS, _LISTS = ("valid", "test"), ("weights", "offsets", "unnamed")
 
 
 class AsAnswers(NamedTuple):
@@ -82,7 +80,7 @@ def as_answers(calibration: AnswerCalibration, scorer: CandidateScorer, facts: I
 
 
 @dataclass(frozen=True, eq=False)
-class NewFactCalibration:
+class NewFactCalibration(Declared):
     """The chance that facts are true which are not known.
 
     Attributes:
@@ -93,11 +91,11 @@ class NewFactCalibration:
         test: the same of test facts.
     """
 
-    weights: Float64
-    offsets: Float64
-    unnamed: Float64
-    valid: float
-    test: float
+    weights: Annotated[Float64, Within(-1000, 1000, shape=(len(_TERMS),))]
+    offsets: Annotated[Float64, Within(-1000, 1000, shape=("schema",))]
+    unnamed: Annotated[Float64, Within(1e-15, 1, shape=("schema",))]
+    valid: Annotated[float, OF_TRUTH]
+    test: Annotated[float, Within(0, below=1)]
 
     @classmethod
     def unfitted(cls, schema: Schema, answers: AnswerCalibration) -> NewFactCalibration:
@@ -112,29 +110,19 @@ class NewFactCalibration:
         what validation and test facts are.
         """
         truth, share = self.truth(relation, answers), self.valid + self.test if known is None else known
-        return truth * (1 - share) / (1 - truth * share)
+        return never_certain(truth * (1 - share) / (1 - truth * share))
 
     def truth(self, relation: int, answers: AsAnswers) -> Float64:
         """Return the probability that facts of a relation are true which are no training facts."""
-        return sigmoid(answers.terms(float(self.unnamed[relation])) @ self.weights + self.offsets[relation])
+        logits = answers.terms(float(self.unnamed[relation])) @ self.weights + self.offsets[relation]
+        return never_certain(sigmoid(logits))
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the calibration as plain data."""
-        numbers = {name: getattr(self, name) for name in _NUMBERS}
-        lists = {name: getattr(self, name).tolist() for name in _LISTS}
-        return {"version": _VERSION, "terms": list(_TERMS), **numbers, **lists}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any], schema: Schema) -> NewFactCalibration:
-        """Return the calibration for the relations of a schema from plain data; anything else is refused."""
-        require_version(_PLACE, data, _VERSION, _TERMS)
-        count = (len(schema),)
-        shapes = {"weights": (len(_TERMS),), "offsets": count, "unnamed": count, **dict.fromkeys(_NUMBERS, ())}
-        found = numbers_of(_PLACE, data, shapes)
-        valid, test = (float(found[name]) for name in _NUMBERS)
-        shares = ((found["unnamed"] > 0) & (found["unnamed"] <= 1)).all() and valid > 0 and test >= 0 and valid + test < 1
-        require(_PLACE, shares, "what is known of the truth, and what rules do not name, must be a share")
-        return cls(found["weights"], found["offsets"], found["unnamed"], valid, test)
+    def check(self, known: Known) -> None:
+        """Refuse more than all of the truth."""
+        if not self.valid + self.test < 1:
+            raise DataError(
+                "damaged-file", f"must be below 1 together, not {self.valid + self.test}", place="valid and test"
+            )
 
 
 class Candidates(NamedTuple):

@@ -16,10 +16,12 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from relatum import memory
+from relatum.errors import SettingError
 
 _Found = TypeVar("_Found")
 
 PARTS = 16  # into how many parts a job is cut at most
+_DIGITS = 6  # of the number of threads
 _OF_A_THREAD = 160 << 20  # bytes of addresses: its stack, and what the allocator sets aside for it
 
 _local = threading.local()
@@ -41,8 +43,10 @@ def threads() -> int:
 def _wanted_threads() -> int:
     if _threads is not None:
         return _threads
-    wanted = os.environ.get("RELATUM_THREADS", "")
-    if wanted.isdecimal() and int(wanted) > 0:
+    if wanted := os.environ.get("RELATUM_THREADS"):
+        if not (wanted.isdecimal() and len(wanted) <= _DIGITS and int(wanted)):
+            reason = f"must be a whole number from 1 up, not {wanted[:20]!r}"
+            raise SettingError("setting-out-of-range", reason, place="RELATUM_THREADS")
         return int(wanted)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

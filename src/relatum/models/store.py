@@ -7,13 +7,14 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from relatum.artefacts import Count, read
 from relatum.closed_folders import open_file
 from relatum.data.hypergraph import Block, Hypergraph
 from relatum.data.name_lines import lines_of
@@ -30,6 +31,17 @@ _VERSION = 1
 _FORMAT = "relatum-model"  # of the tensors, whose metadata tell which version of relatum wrote them
 _ROWS = 1 << 16  # of an entity table that are looked at together
 _FACTS = "facts/"  # tensors of a model that reads facts: facts/ARITY, int32[1 + arity, n]
+
+
+class Config(TypedDict):
+    """What a saved model is: its type, its settings, and the checksums of its names."""
+
+    format: Count
+    model: str
+    settings: dict[str, Any]  # checked by the type of the model's settings
+    entities: str
+    relations: str
+    parameters: dict[str, list[Count]]
 
 
 def save_model(folder: Path, model: Model, parameters: Parameters) -> None:
@@ -72,6 +84,7 @@ def load_model(folder: Path) -> tuple[Model, Parameters]:
             )
         if config["model"] not in MODELS:
             raise StoreError("unknown-model", f"unknown model {config['model']!r}", place=folder)
+        read(Config, config)
         model_type = MODELS[config["model"]]
         entities = _checked(folder / "entities.txt", config["entities"])
         relations = _checked(folder / "relations.txt", config["relations"]).decode()

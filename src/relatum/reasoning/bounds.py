@@ -22,7 +22,7 @@ from relatum.arrays import Float64, Int64
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.vocabulary import Ids
 from relatum.errors import SettingError
-from relatum.fitting import sigmoid
+from relatum.fitting import never_certain, sigmoid
 from relatum.inference.calibration import Calibration
 from relatum.memory import budget
 from relatum.models.base import Parameters, rows
@@ -64,7 +64,7 @@ class ComparableScores:
     def probability(self, logits: Float64) -> Float64:
         """Return the probabilities of logits, or the paper's degrees of truth without a calibration."""
         if self.calibration is not None:
-            return sigmoid(logits)
+            return never_certain(sigmoid(logits))
         return logits + self.model.midpoint / self.model.scale
 
     def require_complement(self) -> None:

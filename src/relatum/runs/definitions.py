@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from relatum.algebra import Expression, Relation, expanded, parse
 from relatum.algebra.expression import OPERATIONS
 from relatum.algebra.node import Node
+from relatum.artefacts import read
 from relatum.data.schema import RelationSchema, Schema
 from relatum.errors import DataError, RelatumError
 from relatum.file_locks import LockTakenError, locked
@@ -27,15 +28,27 @@ _FORMAT, _VERSION = "relatum-definitions", 2
 _QUIET, _PATIENCE = 1.0, 30.0  # seconds that one waits for another process without a word, and then with one
 
 
+class _Definition(TypedDict):
+    name: str
+    expression: str
+
+
+class DefinitionsFile(TypedDict):
+    """The file of definitions."""
+
+    relatum: str
+    definitions: list[_Definition]
+
+
 def load_definitions(folder: Path, schema: Schema) -> dict[str, Expression]:
     """Return the relations that are defined on a run, by name and in the order of definition, over those of its schema."""
     path = folder / _FILE
     if not is_there(path):
         return {}
 
-    def build(content: dict[str, Any]) -> dict[str, Expression]:
+    def build(content: object) -> dict[str, Expression]:
         found: dict[str, Expression] = {}
-        for one in content["definitions"]:
+        for one in read(DefinitionsFile, content)["definitions"]:
             found = with_definition(found, one["name"], parse(one["expression"], defined_schema(schema, found)), schema)
         return found
 

@@ -6,46 +6,74 @@ import os
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, Self, TypeVar
+from typing import Annotated, Any, Protocol, Self, TypedDict, TypeVar
 
 import numpy as np
 import torch
 
+from relatum.artefacts import Count, Share, Within, read
 from relatum.closed_folders import close_folder, names_in, status
 from relatum.data.hypergraph import Split
 from relatum.datasets.cache import load_columns, save_columns
 from relatum.datasets.registry import DATASETS
 from relatum.datasets.row_files import ROWS, load_rows, save_rows
-from relatum.errors import DataError, RelatumError
-from relatum.files import is_there, read_document, read_json, sha256_of, stale_temporaries, write_bytes, write_document
+from relatum.errors import RelatumError
+from relatum.files import is_there, read_document, sha256_of, stale_temporaries, write_bytes, write_document
 from relatum.kernels.parallel import threads
-from relatum.runs.journal import history_of
+from relatum.runs.journal import Folded, history_of
 from relatum.runs.spec import Spec
 from relatum.version import __version__
 
 SPEC, JOURNAL, CHECKPOINT, LOCK = "spec.toml", "journal.jsonl", "checkpoint.safetensors", ".lock"
 ENVIRONMENT, CARD = "environment.json", "README.md"
-# Files of what is fitted on validation facts, in the order of the fields of `Validated`, and how errors call each.
+# Files of what is fitted on validation facts, in the order of the fields of `Validated`, and the format of each.
 FITTED: Mapping[str, str] = {
-    "calibration.json": "calibration",
-    "answer_calibration.json": "answer calibration",
-    "new_fact_calibration.json": "calibration of new facts",
-    "evidence.json": "evidence",
-    "columns.json": "models of columns",
-    "answer_sets.json": "answer sets",
+    "calibration.json": "relatum-calibration",
+    "answer_calibration.json": "relatum-answer-calibration",
+    "new_fact_calibration.json": "relatum-new-fact-calibration",
+    "evidence.json": "relatum-evidence",
+    "columns.json": "relatum-column-models",
+    "answer_sets.json": "relatum-answer-sets",
 }
 
 _OPTIONAL = (ROWS, *FITTED)  # files that not every run has
 _FACTS, _KEY = "facts.safetensors", {"run": "facts"}
-_FORMAT, _VERSION = "relatum-environment", 1
+_FORMAT, _VERSION, _FITTED_VERSION = "relatum-environment", 1, 1
 
 _Fitted = TypeVar("_Fitted", bound="_FromJson")
 
 
 class _FromJson(Protocol):
+    def to_json(self) -> dict[str, Any]: ...
+
     @classmethod
-    def from_json(cls, data: Any, known: Any, /) -> Self: ...
+    def from_json(cls, data: Any, **known: Any) -> Self: ...
+
+
+class Member(TypedDict):
+    """A run that went into an ensemble."""
+
+    seed: Annotated[int, Within(0, (1 << 63) - 1)]
+    minutes_of_training: Annotated[float, Within(0, 1e12)]
+    epochs: Count
+    valid_mrr: Share | None
+
+
+class Environment(TypedDict, total=False):
+    """What a run was made from and where."""
+
+    data: str
+    checksums: dict[str, str]
+    versions: dict[str, str]
+    python: str
+    machine: str
+    threads: Annotated[int, Within(1, 1 << 20)]
+    updates: list[Folded]
+    ensemble: list[Member]
+    facts: str
+    files: list[str]
 
 
 def close_run_around(path: Path) -> None:
@@ -97,11 +125,16 @@ def load_facts(folder: Path) -> Split:
     return replace(split, rows=load_rows(folder) if _has(folder, ROWS) else None)
 
 
-def load_fitted(folder: Path, name: str, kind: type[_Fitted], *known: Any) -> _Fitted | None:
-    """Return what was fitted, by the name of its file and what it is about; None where a run has none."""
+def load_fitted(folder: Path, name: str, kind: type[_Fitted], **known: Any) -> _Fitted | None:
+    """Return what was fitted, by the name of its file and what is known beside it; None where a run has none."""
     if not _has(folder, name):
         return None
-    return read_json(folder / name, FITTED[name], lambda data: kind.from_json(data, *known))
+    return read_document(folder / name, FITTED[name], _FITTED_VERSION, lambda data: kind.from_json(data, **known))
+
+
+def save_fitted(folder: Path, name: str, fitted: _FromJson) -> None:
+    """Write what was fitted, atomically."""
+    write_document(folder / name, FITTED[name], _FITTED_VERSION, fitted.to_json(), indent=None)
 
 
 def _has(folder: Path, name: str) -> bool:
@@ -138,27 +171,7 @@ def versions() -> dict[str, str]:
 def read_environment(folder: Path) -> dict[str, Any]:
     """Return what a run was made from and where; `updates`, if there are any, lists what was folded in after training."""
     path = folder / ENVIRONMENT
-    return read_document(path, _FORMAT, _VERSION, _environment) if is_there(path) else {}
-
-
-def _environment(content: dict[str, Any]) -> dict[str, Any]:
-    if not isinstance(content, dict):
-        raise DataError("damaged-file", "it should be an object")
-    for name in ("versions", "checksums"):
-        texts = content.get(name, {})
-        if not (isinstance(texts, dict) and all(isinstance(text, str) for text in texts.values())):
-            raise DataError("damaged-file", f"its `{name}` should be texts by name")
-    updates = content.get("updates", [])
-    if not (isinstance(updates, list) and all(isinstance(one, dict) for one in updates)):
-        raise DataError("damaged-file", "its `updates` should be a list of objects")
-    if not all(type(one.get(name)) is int for one in updates for name in ("added", "new_entities")):
-        raise DataError("damaged-file", "its `updates` should say how many facts were added, and how many new entities came")
-    if not isinstance(content.get("facts"), str | None):
-        raise DataError("damaged-file", "its `facts` should be a checksum")
-    files = content.get("files", [])
-    if not (isinstance(files, list) and all(isinstance(name, str) for name in files)):
-        raise DataError("damaged-file", "its `files` should be a list of names")
-    return content
+    return read_document(path, _FORMAT, _VERSION, partial(read, Environment)) if is_there(path) else {}
 
 
 def save_environment(folder: Path, environment: Mapping[str, Any]) -> None:

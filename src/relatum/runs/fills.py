@@ -96,7 +96,9 @@ class Fills(Records[Fill]):
     def __getitem__(self, index: int | slice) -> Fill | Fills:
         return Fills(self._rows[index], self._source) if isinstance(index, slice) else self._rows[index]
 
-    def apply(self, to: str | os.PathLike[str], *, min_probability: float = SURE) -> AppliedFills:
+    def apply(
+        self, to: str | os.PathLike[str], *, min_probability: float = SURE, skip_refused: bool = False
+    ) -> AppliedFills:
         """Write the cells into a database in one transaction, with a log of every change, and return what became of them.
 
         Only a cell that is still empty, in a row that alone has its key, is written. `relatum.undo_fill` takes it back.
@@ -104,12 +106,20 @@ class Fills(Records[Fill]):
         Args:
             to: a SQLite or DuckDB file, or the URL of a database.
             min_probability: leave cells empty that are less sure.
+            skip_refused: leave a column out whose values the database refuses, by a constraint, a trigger or its type, and
+                write the others; by default nothing is written then.
         """
         changes, left = self._changes(min_probability)
-        return AppliedFills(**asdict(apply_changes(to, changes, source=self._source)), **left)
+        applied = apply_changes(to, changes, source=self._source, skip_refused=skip_refused)
+        return AppliedFills(**asdict(applied), **left)
 
     def copy(
-        self, database: str | os.PathLike[str], target: str | os.PathLike[str], *, min_probability: float = SURE
+        self,
+        database: str | os.PathLike[str],
+        target: str | os.PathLike[str],
+        *,
+        min_probability: float = SURE,
+        skip_refused: bool = False,
     ) -> AppliedFills:
         """Write a copy of a SQLite or DuckDB file in which the cells are filled, and return what became of them.
 
@@ -117,11 +127,12 @@ class Fills(Records[Fill]):
             database: the file, which stays as it is.
             target: the copy, which must not be there yet.
             min_probability: leave cells empty that are less sure.
+            skip_refused: as of `apply`.
         """
         changes, left = self._changes(min_probability)
-        return AppliedFills(**asdict(copy_filled(database, target, changes)), **left)
+        return AppliedFills(**asdict(copy_filled(database, target, changes, skip_refused=skip_refused)), **left)
 
-    def _changes(self, least: float) -> tuple[list[Change], dict[str, int]]:
+    def _changes(self, least: float) -> tuple[list[Change], dict[str, Any]]:
         """Return what can be written into a database, and how many cells are left out and why.
 
         A group of several numbers or dates is left out: its probability is that of the group, not of the middle value.

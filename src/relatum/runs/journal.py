@@ -9,15 +9,71 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NotRequired, Required, TypedDict
 
+from relatum.artefacts import Count, Score, Share, Within, read
 from relatum.closed_folders import open_file
-from relatum.errors import FormatError
+from relatum.errors import FormatError, RelatumError
 from relatum.files import drop_torn_line, is_there, parse_json, read_whole
 
-_MEASURED = ("loss", "score", "mrr", "valid_mrr_before", "valid_mrr_after")
-_OF_UPDATES = ("added", "new_entities")
-_LATEST = 1e15  # of times, in seconds, and of epochs
+_Positive = Annotated[float, Within(0, 1e15)]  # of seconds and of ranks
+
+
+class _Counts(TypedDict, total=False):
+    """How many facts came in an update, and what became of them."""
+
+    facts: Count
+    repeated: Count
+    known: Count
+    added: Required[Count]
+    added_valid: Count
+    added_test: Count
+    among_known_entities: Count
+    new_entities: Required[Count]
+    refitted_entities: Count
+
+
+_From = TypedDict("_From", {"from": str})
+
+
+class Folded(_Counts, _From, total=False):
+    """What was folded into a run, as its environment has it."""
+
+    model: str | None
+    checksums: dict[str, str]
+    seed: Count
+    versions: dict[str, str]
+
+
+class Update(_Counts, _From, total=False):
+    """What was folded into a run, as its journal has it."""
+
+    event: str
+    time: Required[_Positive]
+    seconds: _Positive
+    valid_facts: Count
+    valid_mrr_before: Share | None
+    valid_mrr_after: Share | None
+    own_questions: Count
+    own_mrr_start: Share
+    own_mrr: Share
+    own_mean_rank_start: _Positive
+    own_mean_rank: _Positive
+
+
+class Event(TypedDict):
+    """What happened in training."""
+
+    event: str
+    time: _Positive
+    epoch: Count
+    loss: NotRequired[Annotated[float, Score] | None]
+    done: NotRequired[Share]
+    score: NotRequired[Share | None]
+    mrr: NotRequired[Share | None]
+    mrr_error: NotRequired[Share]
+    best: NotRequired[bool]
+    refit: NotRequired[bool]
 
 
 class Journal:
@@ -63,29 +119,14 @@ class Journal:
 
 
 def _event(path: Path, number: int, line: bytes) -> dict[str, Any]:
-    """Return the event in a line of a journal; refused if it lacks what the history or the card of a run is made from."""
+    """Return the event in a line of a journal; refused if it is none that training writes."""
     try:
         event = parse_json(line)
-        fault = _fault(event)
-    except ValueError as error:
-        fault = str(error)
-    if fault is not None:
-        raise FormatError("damaged-file", path, number, f"not a journal of training ({fault})")
-    found: dict[str, Any] = event
-    return found
-
-
-def _fault(event: Any) -> str | None:
-    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
-        return "no event"
-    is_update = event["event"] == "update"
-    needed = ["time", *(_OF_UPDATES if is_update else ["epoch"] if not event.get("refit") else [])]
-    for name in (*needed, *(name for name in _MEASURED if event.get(name) is not None)):
-        if type(event.get(name)) not in (int, float) or (name in needed and not 0 <= event[name] < _LATEST):
-            return f"{name} is {event.get(name)!r}"
-    if is_update and not isinstance(event.get("from"), str):
-        return f"from is {event.get('from')!r}"
-    return None
+        is_update = isinstance(event, dict) and event.get("event") == "update"
+        found: dict[str, Any] = read(Update if is_update else Event, event)
+        return found
+    except (ValueError, RelatumError) as error:
+        raise FormatError("damaged-file", path, number, f"not a journal of training ({error})") from None
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from relatum.algebra import parse
+from relatum.artefacts import read
 from relatum.data.schema import RelationSchema, Schema
 from relatum.errors import DataError
 from relatum.files import is_there, read_document, write_document
@@ -123,14 +124,27 @@ VIEWS = "views.json"
 _FORMAT, _VERSION = "relatum-views", 1
 
 
+class _View(TypedDict):
+    name: str
+    columns: list[str]
+    expression: str
+
+
+class ViewsFile(TypedDict):
+    """The file of views."""
+
+    relatum: str
+    views: list[_View]
+
+
 def load_views(folder: Path | None, schema: Schema) -> dict[str, View]:
     """Return the views in a run directory, by name and in the order in which they were made."""
     if folder is None or not is_there(folder / VIEWS):
         return {}
 
-    def build(content: dict[str, Any]) -> dict[str, View]:
+    def build(content: object) -> dict[str, View]:
         found = {}
-        for one in content["views"]:
+        for one in read(ViewsFile, content)["views"]:
             view = View(parse(one["expression"], schema), tuple(one["columns"]))
             RelationSchema(one["name"], view.expression.arity, view.columns)  # refuses what cannot be a name
             if one["name"] in schema or one["name"] in found:

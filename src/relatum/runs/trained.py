@@ -140,33 +140,39 @@ class Trained:
     @cached_property
     def calibration(self) -> Calibration | None:
         """What turns scores into probabilities, or None where there were no facts to fit it on."""
-        return load_fitted(self._kept, "calibration.json", Calibration, len(self.model.schema))
+        return load_fitted(self._kept, "calibration.json", Calibration, schema=self.model.schema)
 
     @cached_property
     def answer_calibration(self) -> AnswerCalibration | None:
         """What turns scores into probabilities of answers, or None where there were no facts to fit it on."""
-        return load_fitted(self._kept, "answer_calibration.json", AnswerCalibration, self.model.schema)
+        return load_fitted(
+            self._kept,
+            "answer_calibration.json",
+            AnswerCalibration,
+            starts=self.model.schema.starts,
+            positions=int(self.model.schema.starts[-1]),
+        )
 
     @cached_property
     def new_fact_calibration(self) -> NewFactCalibration | None:
         """What turns probabilities of answers into those of facts that are not known, or None where it was not fitted."""
-        return load_fitted(self._kept, "new_fact_calibration.json", NewFactCalibration, self.model.schema)
+        return load_fitted(self._kept, "new_fact_calibration.json", NewFactCalibration, schema=self.model.schema)
 
     @cached_property
     def evidence(self) -> Evidence | None:
         """What soft rules say beside the model, or None where none were looked for (`training.evidence`)."""
-        return load_fitted(self._kept, "evidence.json", Evidence, self.training_facts)
+        return load_fitted(self._kept, "evidence.json", Evidence, facts=self.training_facts)
 
     @cached_property
     def columns(self) -> ColumnModels | None:
         """What fills the cells of tables, or None where the data was not imported from tables."""
         rows = self.split.rows
-        return None if rows is None else load_fitted(self._kept, "columns.json", ColumnModels, rows)
+        return None if rows is None else load_fitted(self._kept, "columns.json", ColumnModels, store=rows)
 
     @cached_property
     def answer_sets(self) -> AnswerSets | None:
         """What sets of answers go by, as it was fitted when the run was trained, or None where it was not."""
-        return load_fitted(self._kept, "answer_sets.json", AnswerSets, self.model.schema)
+        return load_fitted(self._kept, "answer_sets.json", AnswerSets, schema=self.model.schema)
 
     @cached_property
     def answer_sets_by_facts(self) -> AnswerSets | None:

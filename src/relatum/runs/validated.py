@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -31,7 +30,7 @@ from relatum.models.base import Model, Parameters
 from relatum.progress import progress
 from relatum.rules import estimate_observed_share
 from relatum.runs.column_scores import embedding_scores
-from relatum.runs.directory import FITTED, read_environment, save_environment, write_text
+from relatum.runs.directory import FITTED, read_environment, save_environment, save_fitted
 
 ScorerOf = Callable[[int, KnownAnswers], CandidateScorer]
 
@@ -129,5 +128,5 @@ def save_validated(folder: Path, found: Validated) -> None:
     """Write what was fitted into a run directory, each into a file of its own, and note which of them there are."""
     for name, each in zip(FITTED, found, strict=True):
         if each is not None:
-            write_text(folder / name, json.dumps(each.to_json()) + "\n")
+            save_fitted(folder, name, each)
     save_environment(folder, read_environment(folder))

@@ -189,7 +189,7 @@ class Catalog:
         for one in schema.columns:
             known = one.relation is not None and one.relation in self.schema
             is_key = one.name == schema.row_key and (one.relation is None or one.relation != schema.relation)
-            column_type = ColumnType(one.entity_type, one.value_type if one.value_type in ("whole", "number") else "text")
+            column_type = ColumnType(one.entity_type, "text" if one.value_type == "date" else one.value_type)
             if is_key and (about or schema.relation is None):
                 found.append(CatalogColumn(one.name, column_type, use="key"))
             elif known and one.position is not None and one.relation is not None:

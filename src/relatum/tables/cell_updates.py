@@ -87,18 +87,23 @@ class RowGroup:
         """Return which cells have the value itself."""
         return self._match([self._is_equal(index) for index in range(len(self.columns))])
 
-    def set_values(self, expected: int) -> None:
-        """Set the cells that are NULL to their values, in as many rows as expected, each of which alone has its key."""
-        pairs = [(f"t.{quoted(column)}", f"g.v{index}") for index, column in enumerate(self.columns)]
-        tests = [f"({old} IS NULL AND {new} IS NOT NULL)" for old, new in pairs]
-        self._update([f"coalesce({old}, {new})" for old, new in pairs], tests, expected)
+    def set_values(self, expected: int, column: str | None = None) -> None:
+        """Set the cells that are NULL to their values, in as many rows as expected, each of which alone has its key.
+
+        Of one column, those of the columns before it are set already; by default all columns are set at once.
+        """
+        at = None if column is None else self.columns.index(column)
+        columns, done = (self.columns, ()) if at is None else (self.columns[at : at + 1], self.columns[:at])
+        pairs = {one: (f"t.{quoted(one)}", f"g.v{self.columns.index(one)}") for one in columns}
+        tests = [f"({old} IS NULL AND {new} IS NOT NULL)" for old, new in pairs.values()]
+        self._update({one: f"coalesce({old}, {new})" for one, (old, new) in pairs.items()}, tests, expected, done)
 
     def set_null(self, expected: int) -> None:
         """Set the cells that have their values to NULL, in as many rows as expected, each of which alone has its key."""
         tests = [self._is_equal(index) for index in range(len(self.columns))]
         kept = [f"t.{quoted(column)}" for column in self.columns]
         values = [f"CASE WHEN {test} THEN NULL ELSE {old} END" for test, old in zip(tests, kept, strict=True)]
-        self._update(values, tests, expected)
+        self._update(dict(zip(self.columns, values, strict=True)), tests, expected)
 
     def read_back(self) -> dict[int, tuple[int, dict[str, tuple[str | None, str]]]]:
         """Return for each number how many rows it now has, and the text and type of each of its cells."""
@@ -106,7 +111,7 @@ class RowGroup:
         texts = [f"min({text}), min({kind})" for text, kind in pairs]
         found = self._database.ask(
             f"SELECT g.n, count(*), {', '.join(texts)} FROM {self._rows_of} AS t JOIN {self._given} AS g "  # noqa: S608
-            f"ON {self._joined(is_set=True)} GROUP BY g.n"
+            f"ON {self._joined(self.columns)} GROUP BY g.n"
         )
         return {
             int(number): (int(count), dict(zip(self.columns, zip(rest[::2], rest[1::2], strict=True), strict=True)))
@@ -143,10 +148,9 @@ class RowGroup:
             self._database.execute(f"DELETE FROM {self._given} WHERE n IN ({chosen})")  # noqa: S608
         return Matched(passed, failed, missing, several)
 
-    def _update(self, values: Sequence[str], tests: Sequence[str], expected: int) -> None:
+    def _update(self, settings: Mapping[str, str], tests: Sequence[str], expected: int, done: Sequence[str] = ()) -> None:
         """Change rows, or refuse it if another number of them than expected has changed."""
-        settings = dict(zip(self.columns, values, strict=True))
-        sql = self._database.updating(self.table, self._given, self._joined(), settings, " OR ".join(tests))
+        sql = self._database.updating(self.table, self._given, self._joined(done), settings, " OR ".join(tests))
         if (changed := self._database.change(sql)) != expected:
             raise self._database.refusal(
                 "change-miscounted",
@@ -154,12 +158,12 @@ class RowGroup:
                 "look for a trigger, rule or policy of the table",
             )
 
-    def _joined(self, is_set: bool = False) -> str:
-        """Return the test that a row is the one given; a key of a row may hold the cells themselves, which may be set."""
+    def _joined(self, done: Sequence[str] = ()) -> str:
+        """Return the test that a row is the one given; its key may hold cells that are set, where their columns are done."""
         tests = []
         for index, (key, has_null) in enumerate(zip(self._keys, self._has_null, strict=True)):
             value = f"g.k{index}"
-            if is_set and has_null and key in self.columns:
+            if has_null and key in done:
                 value = f"coalesce({value}, g.v{self.columns.index(key)})"
             tests.append(self._database.same(f"t.{quoted(key)}", value) if has_null else f"t.{quoted(key)} = {value}")
         return " AND ".join(tests)

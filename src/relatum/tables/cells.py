@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from relatum.arrays import Bool
-from relatum.data.row_store import EMPTY, Bins, TableColumn
+from relatum.data.row_store import EMPTY, Bins, TableColumn, ValueType
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError
 from relatum.tables.columns import ColumnPlan
@@ -54,11 +54,14 @@ def planned_columns(
         if not plan.is_taken:
             continue
         profile = staged.profiles[name]
+        bins = cut_bins(workspace, staged, name, plan.bins) if plan.bins else None
+        value_type: ValueType
         if plan.bins:
-            bins, value_type = cut_bins(workspace, staged, name, plan.bins), "date" if profile.kind == "date" else "number"
+            value_type = "date" if profile.kind == "date" else "number"
         else:
-            bins, value_type = None, "text" if profile.kind != "number" else "whole" if profile.is_whole else "number"
-        found.append(TableColumn(name, types[name] or "", value_type, bins=bins))
+            value_type = "text" if profile.kind != "number" else "whole" if profile.is_whole else "number"
+        generated = staged.table.column(name).is_generated
+        found.append(TableColumn(name, types[name] or "", value_type, bins=bins, is_generated=generated))
         if plan.bins and staged.types[name].startswith(("DATE", "TIMESTAMP")):
             found += _date_parts(workspace, staged, name, list(plans))
     return found

@@ -172,8 +172,10 @@ class ChangeLog:
             row = json.loads(text)
         except (ValueError, RecursionError):
             row = None
-        if not isinstance(row, dict) or not all(
-            value is None or isinstance(value, (str, int, float)) for value in row.values()
+        if (
+            not isinstance(row, dict)
+            or not row
+            or not all(value is None or isinstance(value, (str, int, float)) for value in row.values())
         ):
             raise self.damage(batch)
         return row

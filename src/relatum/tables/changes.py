@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -71,6 +71,7 @@ class Applied:
         filled: cells that were not NULL any more, and were left.
         missing: changes for which there is no row.
         ambiguous: changes for which there are several rows, or that could not be told from others.
+        refused: columns, as `table.column`, whose changes were left out for what the database says of them.
     """
 
     batch: int | None
@@ -78,6 +79,7 @@ class Applied:
     filled: int
     missing: int
     ambiguous: int
+    refused: Mapping[str, str] = field(default_factory=dict, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,14 @@ class Undone:
     missing: int
 
 
-def apply_changes(to: str | os.PathLike[str], changes: Sequence[Change], *, log: str = LOG, source: str = "") -> Applied:
+def apply_changes(
+    to: str | os.PathLike[str],
+    changes: Sequence[Change],
+    *,
+    log: str = LOG,
+    source: str = "",
+    skip_refused: bool = False,
+) -> Applied:
     """Fill empty cells of a database in one transaction, and return what became of the changes.
 
     Only a cell that is NULL, in a row that alone has its key, is written, and the log names it. Anything that the database
@@ -101,8 +110,9 @@ def apply_changes(to: str | os.PathLike[str], changes: Sequence[Change], *, log:
         changes: the cells with their values.
         log: the table that every change is written to; it is created if it is missing.
         source: what the log says the changes come from.
+        skip_refused: leave a column out whose values the database refuses, and write the others.
     """
-    return _apply(_opener(to), changes, log, source)
+    return _apply(_opener(to), changes, log, source, skip_refused)
 
 
 def undo_changes(to: str | os.PathLike[str], *, batch: int | None = None, log: str = LOG) -> Undone:
@@ -146,7 +156,12 @@ def list_batches(to: str | os.PathLike[str], *, log: str = LOG) -> list[ChangeBa
 
 
 def copy_filled(
-    source: str | os.PathLike[str], target: str | os.PathLike[str], changes: Sequence[Change], *, log: str = LOG
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    changes: Sequence[Change],
+    *,
+    log: str = LOG,
+    skip_refused: bool = False,
 ) -> Applied:
     """Copy a SQLite or DuckDB file to a new one, which is whole or absent, and fill empty cells there; return what was."""
     path, new = Path(source), Path(target)
@@ -155,18 +170,20 @@ def copy_filled(
         if new.exists():
             raise FileExistsError
         with atomic_path(new, new=True) as temporary:
-            return _fill_copy(path, kind, temporary, new, changes, log)
+            return _fill_copy(path, kind, temporary, new, changes, log, skip_refused)
     except FileExistsError:
         raise DataError("already-exists", "already exists", place=new, remedy="name a new file") from None
 
 
-def _fill_copy(path: Path, kind: str, copy: Path, location: Path, changes: Sequence[Change], log: str) -> Applied:
+def _fill_copy(
+    path: Path, kind: str, copy: Path, location: Path, changes: Sequence[Change], log: str, skip_refused: bool
+) -> Applied:
     """Copy a database, fill cells of the copy, and return what was done; `location` is what messages call the copy."""
     beside = [copy.with_name(copy.name + ending) for ending in (".wal", "-wal", "-shm", "-journal")]
     try:
         make_copy, opened = (copy_sqlite, open_sqlite) if kind == "sqlite" else (copy_duckdb, open_duckdb)
         make_copy(path, copy)
-        applied = _apply(partial(opened, copy, location), changes, log, str(path))
+        applied = _apply(partial(opened, copy, location), changes, log, str(path), skip_refused)
         if any(file.exists() for file in beside):
             raise DataError("not-written", "could not be written as a whole", place=location)
     finally:
@@ -204,22 +221,39 @@ def _kind_of(path: Path) -> str:
     return kind
 
 
-def _apply(opened: Opened, changes: Sequence[Change], log: str, source: str) -> Applied:
+def _apply(opened: Opened, changes: Sequence[Change], log: str, source: str, skip_refused: bool) -> Applied:
     left_out: set[int] = set()
-    while True:  # ends: each time more is left out, or there is a log
-        with opened() as database:
-            attempt = _Attempt(database, changes, left_out, log)
-            if clashing := attempt.run():
-                left_out |= clashing
-                continue  # what was written is rolled back
-            batch = None
-            if attempt.written:
-                journal = ChangeLog(database, log)
-                if not journal.create():
-                    continue  # with a log that is there
-                batch = journal.add(attempt.written, source)
-                database.commit()
-            return Applied(batch, len(attempt.written), attempt.filled, attempt.missing, attempt.ambiguous + len(left_out))
+    refused: dict[str, str] = {}
+    by_column = False
+    while True:  # ends: each time more is left out, or there is a log, or columns are written one by one from then on
+        attempt: _Attempt | None = None
+        try:
+            with opened() as database:
+                attempt = _Attempt(database, changes, left_out, log)
+                if clashing := attempt.run(by_column=by_column):
+                    left_out |= clashing
+                    continue  # what was written is rolled back
+                batch = None
+                if attempt.written:
+                    journal = ChangeLog(database, log)
+                    if not journal.create():
+                        continue  # with a log that is there
+                    batch = journal.add(attempt.written, source)
+                    database.commit()
+                ambiguous = attempt.ambiguous + len(left_out - _of(changes, refused))
+                return Applied(batch, len(attempt.written), attempt.filled, attempt.missing, ambiguous, refused=refused)
+        except DataError as error:
+            if not skip_refused or attempt is None or (by_column and attempt.setting is None):
+                raise
+            if attempt.setting is not None:
+                refused[".".join(attempt.setting)] = error.reason
+                left_out |= _of(changes, refused)
+            by_column = True
+
+
+def _of(changes: Sequence[Change], columns: Container[str]) -> set[int]:
+    """Return the changes of some columns, as `table.column`."""
+    return {number for number, change in enumerate(changes) if f"{change.table}.{change.column}" in columns}
 
 
 class _Attempt:
@@ -229,9 +263,10 @@ class _Attempt:
         self._database, self._changes, self._log = database, changes, log
         self.filled = self.missing = self.ambiguous = 0
         self.written: list[LoggedChange] = []
+        self.setting: tuple[str, str] | None = None  # the table and column that are written just now
         self._cells = self._merged(left_out)
 
-    def run(self) -> set[int]:
+    def run(self, *, by_column: bool = False) -> set[int]:
         """Write what can be written; return the changes that would leave rows that cannot be told apart, and so no undo."""
         tables = sorted({change.table for change in self._changes})
         _check_tables(self._database, tables, self._log)
@@ -245,7 +280,14 @@ class _Attempt:
         self.ambiguous += sum(each.several for each in found)
         chosen = [(group, each.passed) for group, each in zip(groups, found, strict=True) if each.passed]
         for group, passed in chosen:
-            group.set_values(len(passed))
+            if not by_column:
+                group.set_values(len(passed))
+                continue
+            for column in group.columns:
+                self.setting = group.table, column
+                if wanted := sum(column in columns for columns in passed.values()):
+                    group.set_values(wanted, column)
+            self.setting = None
         return set().union(*(self._read_back(group, passed) for group, passed in chosen))
 
     def _merged(self, left_out: set[int]) -> list[RowCells]:
@@ -277,6 +319,7 @@ class _Attempt:
             for column in columns:
                 text, kind = cells.get(column, (None, ""))
                 if text is None:
+                    self.setting = group.table, column
                     raise self._database.refusal(
                         "change-miscounted",
                         f"table {group.table!r}: a value written to {column!r} is not there afterwards, so nothing is kept",

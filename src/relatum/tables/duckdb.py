@@ -128,7 +128,7 @@ class DuckdbSource(Source):
         found = self._ask("SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = ? ORDER BY ALL")
         self._sql_names = {_full_name(*row): f"{self._name}.{quoted(row[0])}.{quoted(row[1])}" for row in found}
         columns = self._ask(
-            "SELECT schema_name, table_name, column_name, data_type FROM duckdb_columns() "
+            "SELECT schema_name, table_name, column_name, data_type, is_generated FROM duckdb_columns() "
             "WHERE database_name = ? ORDER BY schema_name, table_name, column_index"
         )
         constraints = self._ask(
@@ -149,7 +149,9 @@ class DuckdbSource(Source):
                 if kind == "FOREIGN KEY"
             ]
             own = tuple(
-                SourceColumn(name, kind.lower(), kind_of(kind)) for *owner, name, kind in columns if owner == [schema, table]
+                SourceColumn(name, kind.lower(), kind_of(kind), is_generated=generated)
+                for *owner, name, kind, generated in columns
+                if owner == [schema, table]
             )
             primary_key = keys[0] if keys else ()
             unique = [names for kind, names, *_ in mine if kind == "UNIQUE"]

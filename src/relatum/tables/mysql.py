@@ -27,7 +27,8 @@ _TABLES = """
     SELECT table_name, table_type, engine FROM information_schema.tables
     WHERE table_schema = DATABASE() AND table_type IN ('BASE TABLE', 'SYSTEM VERSIONED', 'VIEW') ORDER BY table_name"""
 _COLUMNS = """
-    SELECT table_name, column_name, data_type, column_type, privileges FROM information_schema.columns
+    SELECT table_name, column_name, data_type, column_type, privileges,
+      coalesce(generation_expression, '') <> '' FROM information_schema.columns
     WHERE table_schema = DATABASE() ORDER BY table_name, ordinal_position"""
 _INDEXES = """
     SELECT table_name, index_name, column_name FROM information_schema.statistics
@@ -108,10 +109,10 @@ class MysqlSource(ServerSource):
         json = set(self._ask(_JSON)) if "MariaDB" in self._connection.get_server_info() else set()
         columns: dict[str, dict[str, SourceColumn]] = {name: {} for name in found}
         readable = dict.fromkeys(found, True)
-        for table, name, base, declared, rights in self._ask(_COLUMNS):
+        for table, name, base, declared, rights, generated in self._ask(_COLUMNS):
             if table in columns:
                 kind: Kind = "unreadable" if (table, name) in json else _KIND.get(base.lower(), "unreadable")
-                columns[table][name] = SourceColumn(name, declared, kind)
+                columns[table][name] = SourceColumn(name, declared, kind, is_generated=bool(int(generated)))
                 readable[table] = readable[table] and "select" in rights.split(",")
         keys = self._keys()
         references = self._references(columns)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
-from relatum.data.row_store import SHAPES
+from relatum.data.row_store import SHAPES, Shape
 from relatum.errors import DataError, SettingError, UnknownNameError
 from relatum.settings import Checked, setting
 from relatum.tables.source import SourceTable, check_queries
@@ -36,7 +36,7 @@ class ImportOptions(Checked):
         " of entities, which several columns can share",
     )
     auto_links: bool = setting(False, "link columns to those of other tables that have nearly all of their values")
-    shapes: Mapping[str, str] = setting(
+    shapes: Mapping[str, Shape] = setting(
         {},
         "for a table, what its rows become: facts about an `entity`, the row itself; `fact`s over several entities; or"
         " `both`. By default what keys, foreign keys and dependencies say",

@@ -31,7 +31,8 @@ _TABLES = """
 _BASE_TABLES = ["r", "p"]  # of their own rows, and partitioned
 _VIEWS = ["v", "m", "f"]  # views are programs; so are, in effect, tables of other servers
 _COLUMNS = """
-    SELECT a.attrelid, a.attnum, a.attname, format_type(a.atttypid, a.atttypmod), t.typcategory, t.typname
+    SELECT a.attrelid, a.attnum, a.attname, format_type(a.atttypid, a.atttypmod), t.typcategory, t.typname,
+      a.attgenerated <> ''
     FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
     WHERE a.attnum > 0 AND NOT a.attisdropped AND a.attrelid = ANY(%s) ORDER BY a.attrelid, a.attnum"""
 _KEYS = """
@@ -86,8 +87,8 @@ class PostgresSource(ServerSource):
             only = "ONLY " if kind == "r" else ""  # a table that others inherit from has its own rows alone
             self._sql_names[names[number]] = f"{only}{quoted(schema)}.{quoted(table)}"
         columns: dict[int, dict[int, SourceColumn]] = {number: {} for number in found}
-        for number, position, name, declared, category, base in self._ask(_COLUMNS, list(found)):
-            columns[number][position] = SourceColumn(name, declared, _kind(category, base))
+        for number, position, name, declared, category, base, generated in self._ask(_COLUMNS, list(found)):
+            columns[number][position] = SourceColumn(name, declared, _kind(category, base), is_generated=generated)
         keys: dict[int, tuple[str, ...]] = {}
         references: dict[int, list[TableReference]] = {}
         for number, kind, own, other, targets in self._ask(_KEYS, list(found)):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from relatum.arrays import Bool
-from relatum.data.row_store import EMPTY, Dependency
+from relatum.data.row_store import EMPTY, Dependency, Shape
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError
 from relatum.tables.columns import ColumnPlan, Profile, is_called_like_label
@@ -38,7 +38,7 @@ class TableShape:
         notes: what else there is to say about columns, by name.
     """
 
-    shape: str
+    shape: Shape
     why: str
     key: str | None
     roles: tuple[str, ...]
@@ -87,7 +87,7 @@ def shape_of(
 
 def _chosen(
     table: SourceTable, key: str | None, identity: EntityTypes, taken: Sequence[str], called: Sequence[str]
-) -> tuple[str, str]:
+) -> tuple[Shape, str]:
     references = [name for name in taken if (table.name, name) in identity.refers and name != key]
     if key is None:
         listed = " and ".join(table.primary_key)

@@ -36,13 +36,15 @@ def kind_of(duckdb_type: str) -> Kind:
 class SourceColumn:
     """A column as its source declares it; `type` is the source's own word, empty where it has none.
 
-    `is_nameless` says that it is the first of a file whose header has no name for it, and is called `row` instead.
+    `is_nameless` says that it is the first of a file whose header has no name for it, and is called `row` instead;
+    `is_generated`, that the database works it out from other columns, and lets nobody write it.
     """
 
     name: str
     type: str
     kind: Kind
     is_nameless: bool = False
+    is_generated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

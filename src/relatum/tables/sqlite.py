@@ -109,7 +109,11 @@ class SqliteSource(Source):
                 return {}  # a view of what is no longer there
             raise
         seen = (row for row in rows if row[6] != 1)  # 1 is hidden; generated columns are 2 and 3
-        return {str(row[1]): (SourceColumn(str(row[1]), str(row[2]).lower(), _kind(str(row[2]))), row[5]) for row in seen}
+        found = {}
+        for _, name, declared, _, _, position, hidden in seen:
+            column = SourceColumn(str(name), str(declared).lower(), _kind(str(declared)), is_generated=hidden in (2, 3))
+            found[column.name] = column, position
+        return found
 
     def _table(self, name: str, known: dict[str, dict[str, tuple[SourceColumn, int]]]) -> SourceTable:
         keys: dict[int, list[tuple[str, str, str | None]]] = {}

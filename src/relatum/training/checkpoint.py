@@ -10,10 +10,11 @@ import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 from torch import Tensor
 
+from relatum.artefacts import Count, Score, Within, read
 from relatum.closed_folders import names_in, remove_file
 from relatum.errors import RelatumError
 from relatum.models.base import Model, Parameters
@@ -26,8 +27,20 @@ _FORMAT, _VERSION = "relatum-checkpoint", 4
 _BEST_FORMAT, _BEST_VERSION = "relatum-checkpoint-best", 1
 _BEST = re.compile(r"checkpoint-best-(refit-)?\d+\.safetensors")
 _PARTS = ("parameters", "history", "mean")
-_NUMBERS = ("epoch", "step", "loss", "best_score", "best_epoch", "stale", "done", "refit", "seconds")
-_REAL = ("loss", "best_score", "seconds")
+
+
+class Numbers(TypedDict):
+    """What a state has beside tensors."""
+
+    epoch: Count
+    step: Count
+    loss: Annotated[float, Score]
+    best_score: Annotated[float, Score] | None
+    best_epoch: Count
+    stale: Count
+    done: bool
+    refit: Count
+    seconds: Annotated[float, Within(0, 1e15)]
 
 
 def save_state(path: Path, state: State) -> None:
@@ -51,13 +64,13 @@ def load_state(path: Path) -> State | None:
     try:
         tensors, numbers = stored[0], dict(stored[1])
         best = numbers.pop("best")
-        numbers = checked_numbers(numbers)
+        numbers = state_numbers(read(Numbers, numbers))
         parts: dict[str, dict[str, Tensor]] = {part: {} for part in _PARTS}
         for name, tensor in tensors.items():
             part, _, key = name.partition("/")
             parts[part][key] = tensor
         state = State(parts["parameters"], parts["history"], mean=parts["mean"], **numbers)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError):  # what is refused is a ValueError too
         return None
     if best is None:
         return state
@@ -76,25 +89,14 @@ def remove_state(path: Path) -> None:
 
 def saved_numbers(state: State) -> dict[str, Any]:
     """Return what a state has beside tensors, as JSON has it."""
-    numbers = {name: getattr(state, name) for name in _NUMBERS}
+    numbers = {name: getattr(state, name) for name in Numbers.__annotations__}
     if not math.isfinite(state.best_score):
         numbers["best_score"] = None
     return numbers
 
 
-def checked_numbers(numbers: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a checkpoint has beside tensors, if all of it is what it is called; otherwise a `ValueError`."""
-    if numbers.keys() != set(_NUMBERS):
-        raise ValueError(f"missing or unknown: {', '.join(sorted(numbers.keys() ^ set(_NUMBERS)))}")
-    for name, value in numbers.items():
-        if name == "done":
-            fits = isinstance(value, bool)
-        elif name in _REAL:
-            fits = (type(value) in (int, float) and math.isfinite(value)) or (name == "best_score" and value is None)
-        else:
-            fits = type(value) is int and value >= 0
-        if not fits:
-            raise ValueError(f"{name} is {value!r}")
+def state_numbers(numbers: Numbers) -> dict[str, Any]:
+    """Return what a checkpoint has beside tensors as a state has it."""
     return {**numbers, "best_score": -math.inf if numbers["best_score"] is None else numbers["best_score"]}
 
 

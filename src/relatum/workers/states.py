@@ -14,18 +14,19 @@ import re
 from collections.abc import Container, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from relatum.artefacts import Count, read
 from relatum.closed_folders import make_folder, names_in, open_file, remove_file, remove_folder
 from relatum.errors import DataError, RelatumError
 from relatum.files import is_there, read_document, write_document
 from relatum.models.base import Model, Parameters
 from relatum.models.store import read_own_tensors, write_own_tensors
-from relatum.training.checkpoint import best_tag, checked_numbers, load_best, save_best, saved_numbers
+from relatum.training.checkpoint import Numbers, best_tag, load_best, save_best, saved_numbers, state_numbers
 from relatum.training.loop import State
 from relatum.workers.group import Group, Shares, packed, unpacked
 
@@ -33,15 +34,14 @@ _PUBLISHED, _FORMAT, _VERSION = "checkpoint.json", "relatum-checkpoint-parts", 2
 _PART_FORMAT, _PART_VERSION = "relatum-checkpoint-part", 1
 _PART = re.compile(r"checkpoint-(best-)?(refit-)?\d+(-\d+){1,2}of\d+\.safetensors")
 _DICTS = ("parameters", "history", "mean", "best")
-_NUMBERS = ("epoch", "step", "loss", "best_score", "best_epoch", "stale", "done", "refit", "seconds")
 _SCRATCH = ".scratch"
 _PIECE = 1 << 26  # bytes that are gathered at once
 
 
 class _Part(NamedTuple):
     file: str
-    first: int
-    last: int
+    first: Count
+    last: Count
     best: str | None  # the file of the best parameters, once there are some
 
 
@@ -70,7 +70,7 @@ def save_parts(folder: Path, state: State, model: Model, shares: Shares, group: 
     def publish() -> None:
         if not group.is_first:
             return
-        content = {"entities": shares.entities, "parts": [list(part) for part in parts], "numbers": saved_numbers(state)}
+        content = {"entities": shares.entities, "parts": [part._asdict() for part in parts], "numbers": saved_numbers(state)}
         write_document(folder / _PUBLISHED, _FORMAT, _VERSION, content)
         _remove(folder, {name for part in parts for name in (part.file, part.best)})
 
@@ -186,15 +186,22 @@ def _missing(path: Path) -> RelatumError:
     return RelatumError("missing-part", f"this part of the checkpoint is missing or damaged; {where}", place=path)
 
 
+class _Published(TypedDict):
+    """What the file says that counts: of which parts a checkpoint is made, by the entities of each."""
+
+    entities: Count
+    parts: list[_Part]
+    numbers: Numbers
+
+
 def _content(whole: dict[str, Any]) -> tuple[int, list[_Part], dict[str, Any]]:
-    parts = [_Part(str(file), int(first), int(last), best) for file, first, last, best in whole["parts"]]
-    numbers = checked_numbers({name: whole["numbers"][name] for name in _NUMBERS})
-    bounds = [0, *(part.last for part in parts)]
-    if [part.first for part in parts] != bounds[:-1] or bounds[-1] != whole["entities"]:
+    found = read(_Published, whole)
+    parts, bounds = found["parts"], [0, *(part.last for part in found["parts"])]
+    if [part.first for part in parts] != bounds[:-1] or bounds[-1] != found["entities"]:
         raise DataError("parts-of-two-runs", "its parts do not cover all entities")
     if not all(_PART.fullmatch(name) for part in parts for name in (part.file, part.best) if name is not None):
         raise DataError("parts-of-two-runs", "it names a file that is no part of a checkpoint")
-    return int(whole["entities"]), parts, numbers
+    return found["entities"], parts, state_numbers(found["numbers"])
 
 
 def _remove(folder: Path, kept: Container[str | None]) -> None:
