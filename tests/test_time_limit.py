@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import relatum.kernels.jit  # noqa: F401  it listens to the compiler
-from relatum.time_limit import Limit, leave_out
+from relatum.time_limit import Deadline, leave_out
 from support.mistakes import mistake
 
 
 def test_a_limit_is_reached_when_its_time_is_over() -> None:
-    limit = Limit(0.05)
+    limit = Deadline(0.05)
     assert not limit.reached()
     assert not limit.stopped
     time.sleep(0.06)
@@ -23,7 +23,7 @@ def test_a_limit_is_reached_when_its_time_is_over() -> None:
 
 
 def test_without_seconds_there_is_no_end() -> None:
-    limit = Limit()
+    limit = Deadline()
     leave_out(-1e9)
     try:
         assert not limit.reached()
@@ -35,11 +35,11 @@ def test_without_seconds_there_is_no_end() -> None:
 @pytest.mark.parametrize("seconds", [0, -1, float("nan")])
 def test_a_limit_is_above_zero(seconds: float) -> None:
     with mistake("setting-out-of-range"):
-        Limit(seconds)
+        Deadline(seconds)
 
 
 def test_a_part_ends_before_the_whole_and_tells_it() -> None:
-    whole = Limit(3600)
+    whole = Deadline(3600)
     part = whole.part(0.5)
     leave_out(-2000)  # as if so many seconds had passed
     try:
@@ -60,7 +60,7 @@ def test_compiling_does_not_count() -> None:
         return inner(values) + inner(values * 2)
 
     told: list[int] = []
-    limit, began = Limit(0.4, told.append), time.monotonic()
+    limit, began = Deadline(0.4, told.append), time.monotonic()
     outer(np.arange(6.0))
     while (taken := time.monotonic() - began) < 1:
         outer.recompile()

@@ -75,7 +75,7 @@ from relatum.tables import Table
 from relatum.tables.changes import Undone, undo_changes
 from relatum.tables.servers import without_password
 from relatum.tables.targets import target_of
-from relatum.time_limit import Limit, now
+from relatum.time_limit import Deadline, now
 from relatum.workers import is_first_worker
 from relatum.workers.group import Group, start_group
 
@@ -312,7 +312,7 @@ class Run(Trained):
             if not found:
                 raise DataError("nothing-to-explain", "there is no answer to explain", place=query)
             answer = found[0]
-        return self.reasoner.explain(parsed, answer, Limit(SECONDS))
+        return self.reasoner.explain(parsed, answer, Deadline(SECONDS))
 
     def rules(self, *heads: str, observed: float | None = None) -> Records[Rule]:
         """Return which relations equal, contain or lie within expressions over others, by all known facts.

@@ -25,7 +25,7 @@ def now() -> float:
     return time.monotonic() - _left_out
 
 
-class Limit:
+class Deadline:
     """A time at which searches stop.
 
     Args:
@@ -42,7 +42,7 @@ class Limit:
         self._began = self._last = now()
         self._end = math.inf if seconds is None else self._began + seconds
         self.stopped = False
-        self._whole: Limit | None = None
+        self._whole: Deadline | None = None
 
     def reached(self) -> bool:
         """Return whether the time is over; `stopped` then remembers that a search ended early."""
@@ -61,9 +61,9 @@ class Limit:
         if self._whole is not None:
             self._whole.stop()
 
-    def part(self, share: float) -> Limit:
+    def part(self, share: float) -> Deadline:
         """Return a limit for a part of the work, which may take a share of the time that is left."""
-        part = Limit(None, self._advance)
+        part = Deadline(None, self._advance)
         part._whole = self
         if self._end != math.inf:
             moment = now()

@@ -19,7 +19,7 @@ from relatum.joins.search import Assignment, Found, Search, Work, against
 from relatum.joins.stream import TimeOver
 from relatum.joins.tree import is_tree, stream_of
 from relatum.joins.truths import Truths, conjunction_by
-from relatum.time_limit import Limit
+from relatum.time_limit import Deadline
 
 _BATCH = 8  # assignments that are extended at once, at first, where many answers are wanted
 
@@ -75,7 +75,7 @@ def best_answers(
     truths: Truths,
     k: int,
     conjunction: str = "product",
-    limit: Limit | None = None,
+    limit: Deadline | None = None,
     *,
     least: float = 0.0,
     keep: Callable[[tuple[int, ...]], bool] = lambda _: True,
@@ -91,7 +91,7 @@ def best_answers(
         least: the value below which no answer is looked for.
         keep: which answers are wanted.
     """
-    limit = limit or Limit()
+    limit = limit or Deadline()
     work = Work(truths, conjunction_by(conjunction), limit, least)
     wanted = (one for one in _ranked(work, alternatives_of(expression)) if keep(one[0]))
     ranked = list(itertools.islice(wanted, k))
@@ -103,7 +103,7 @@ def ranked_answers(
     expression: Expression,
     truths: Truths,
     conjunction: str = "product",
-    limit: Limit | None = None,
+    limit: Deadline | None = None,
     *,
     negated: Truths | None = None,
 ) -> Iterator[tuple[tuple[int, ...], float]]:
@@ -111,14 +111,14 @@ def ranked_answers(
 
     `negated` is what facts are worth where they must not hold; None is the same.
     """
-    work = Work(truths, conjunction_by(conjunction), limit or Limit(), negated=negated)
+    work = Work(truths, conjunction_by(conjunction), limit or Deadline(), negated=negated)
     for entities, found, _ in _ranked(work, alternatives_of(expression)):
         yield entities, found.value
 
 
 def holds(expression: Expression, truths: Truths, answers: Sequence[tuple[int, ...]]) -> list[bool]:
     """Return which answers to an expression have any value at all: with known facts alone, those that follow from them."""
-    work, alternatives = Work(truths, conjunction_by("minimum"), Limit()), alternatives_of(expression)
+    work, alternatives = Work(truths, conjunction_by("minimum"), Deadline()), alternatives_of(expression)
     return [any(_for(work, one, entities) is not None for one in alternatives) for entities in answers]
 
 
@@ -127,10 +127,10 @@ def judged(
     truths: Truths,
     answers: Sequence[tuple[int, ...]],
     conjunction: str = "product",
-    limit: Limit | None = None,
+    limit: Deadline | None = None,
 ) -> tuple[JoinAnswer, ...]:
     """Return given answers to an expression with their values and witnesses, arguments as of `best_answers`."""
-    work, alternatives = Work(truths, conjunction_by(conjunction), limit or Limit()), alternatives_of(expression)
+    work, alternatives = Work(truths, conjunction_by(conjunction), limit or Deadline()), alternatives_of(expression)
     found = [JoinAnswer(entities, 0.0, (), True) for entities in answers]
     there = []
     for number, entities in enumerate(answers):

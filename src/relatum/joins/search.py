@@ -21,7 +21,7 @@ from relatum.data.vocabulary import Ids
 from relatum.joins.conjunction import Conjunction, Negation
 from relatum.joins.order import DirectedAtom, Step, directed_atom, steps_of
 from relatum.joins.truths import Conjoin, Truths
-from relatum.time_limit import Limit
+from relatum.time_limit import Deadline
 
 Assignment = dict[int, int]  # of variables to entities
 
@@ -53,7 +53,7 @@ class Work:
 
     truths: Truths
     conjoin: Conjoin
-    limit: Limit
+    limit: Deadline
     least: float = 0.0
     negated: Truths | None = None
     _entities: dict[str, int] = field(default_factory=dict)

@@ -30,7 +30,7 @@ from relatum.reasoning.query import Query
 from relatum.reasoning.reasoner import Reasoner
 from relatum.runs.column_answers import ColumnTruths
 from relatum.runs.trained import Trained
-from relatum.time_limit import Limit
+from relatum.time_limit import Deadline
 
 CAP = 0.99  # that a predicted fact counts at most
 FLOOR = 0.001  # below which it counts nothing
@@ -145,7 +145,7 @@ class RunTruths:
         found[others] = np.where(open_, values, 0.0)
         return found
 
-    def best_facts(self, relation: str, given: Sequence[int | None], k: int, limit: Limit) -> BestFacts:
+    def best_facts(self, relation: str, given: Sequence[int | None], k: int, limit: Deadline) -> BestFacts:
         """Return the best facts that hold given entities, known ones first; by what the model says alone."""
         facts = self._facts.table(relation).columns
         facts = facts if self._known_count else facts[:, :0]
@@ -166,7 +166,7 @@ class RunTruths:
             np.concatenate([facts, new[:, order]], axis=1), np.append(np.ones(facts.shape[1]), values[order]), rest
         )
 
-    def _reasoned_facts(self, relation: str, given: Sequence[int | None], k: int, limit: Limit) -> tuple[Ids, bool]:
+    def _reasoned_facts(self, relation: str, given: Sequence[int | None], k: int, limit: Deadline) -> tuple[Ids, bool]:
         """Return the best facts that are not known, int32[arity, found], and whether they surely are; by bounds of ReAlE."""
         names = self._run.entities
         arguments = tuple(None if entity is None else names[entity] for entity in given)
@@ -299,7 +299,7 @@ _QUESTIONS = 256  # at once
 
 
 def tried_facts(
-    run: Trained, known: KnownAnswers, facts: Ids, relation: str, given: Sequence[int | None], k: int, limit: Limit
+    run: Trained, known: KnownAnswers, facts: Ids, relation: str, given: Sequence[int | None], k: int, limit: Deadline
 ) -> tuple[Ids, bool]:
     """Return the k best facts that are not known, int32[arity, found], and whether all were tried; by the model alone.
 

@@ -23,7 +23,7 @@ from relatum.runs.query_rows import Asked, QueryRows
 from relatum.runs.trained import SECONDS, Trained
 from relatum.settings import whole_number
 from relatum.sql.catalog import columns_of
-from relatum.time_limit import Limit
+from relatum.time_limit import Deadline
 
 _KNOWN = 1000  # rows of a covered query that are known, at most
 
@@ -61,7 +61,7 @@ def joined_rows(
         raise SettingError("setting-out-of-range", f"must be between 0 and 1, not {least}", place="probability")
     truths, facts = run_truths(run), fact_truths(run)
     with progress("looking for answers", 0 if seconds is None else int(1000 * seconds)) as advance:
-        limit = Limit(seconds, advance if seconds else None)
+        limit = Deadline(seconds, advance if seconds else None)
         if known:
             crisp = best_answers(asked.expression, facts, k, limit=limit)
             given = judged(asked.expression, truths, [one.entities for one in crisp.answers], conjunction, limit)
@@ -94,7 +94,7 @@ def covered_rows(
     """
     one, link = _link_of(asked.expression, asked.text)
     facts, names = FactTruths(run.stored, run.known), run.entities
-    given, rest = _rest_of(facts, one, link, asked.text, Limit(seconds))
+    given, rest = _rest_of(facts, one, link, asked.text, Deadline(seconds))
     position = next(at for at, term in enumerate(link.terms) if term in one.head)
     filled = tuple(
         None if at == position else term if isinstance(term, str) else names[given[term]]
@@ -150,7 +150,7 @@ def _link_of(expression: Expression, query: str) -> tuple[Conjunction, Stored]:
 
 
 def _rest_of(
-    facts: FactTruths, one: Conjunction, link: Stored, query: str, limit: Limit
+    facts: FactTruths, one: Conjunction, link: Stored, query: str, limit: Deadline
 ) -> tuple[Assignment, tuple[WitnessFact, ...]]:
     """Return the entities that known facts leave for the other variables of a link, and these facts."""
     others = tuple(atom for atom in one.atoms if atom is not link)

@@ -51,7 +51,7 @@ from relatum.runs.directory import JOURNAL, SPEC, load_facts, load_fitted, read_
 from relatum.runs.journal import Journal, TrainingHistory, history_of, read_history
 from relatum.runs.spec import Spec
 from relatum.runs.validated import Validated, answer_sets_of
-from relatum.time_limit import Limit
+from relatum.time_limit import Deadline
 from relatum.workers.ranking import scorer_of_group
 
 Kept = TypeVar("Kept")
@@ -280,7 +280,7 @@ class Trained:
         """
         parsed, reasoner = self.parsed(query), self.reasoner
         with progress("looking for answers", 0 if seconds is None else int(1000 * seconds)) as advance:
-            limit = Limit(seconds, advance if seconds else None)
+            limit = Deadline(seconds, advance if seconds else None)
             return reasoner.answer(parsed, k, mode, new_only=new_only, limit=limit)
 
     def parsed(self, query: str | Query) -> Query:
@@ -426,7 +426,7 @@ class Trained:
             return None
         if relation not in self.definitions:
             return self.calibration.probability(self.model.schema.id(relation), scores)
-        return self.reasoner.probability(self.definitions[relation], columns, Limit(SECONDS))
+        return self.reasoner.probability(self.definitions[relation], columns, Deadline(SECONDS))
 
     def known_of(self, relation: str) -> KnownAnswers:
         """Return what is known of a relation: its facts, or what follows from facts by its definition."""
