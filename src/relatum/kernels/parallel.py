@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from relatum import memory
+from relatum.time_limit import check_time
 
 _Found = TypeVar("_Found")
 
@@ -70,6 +71,7 @@ def single_threaded() -> Iterator[None]:
 
 def run(part: Callable[[int], None], count: int) -> None:
     """Call `part(0)` to `part(count - 1)`, side by side where there is more than one; the first error is raised."""
+    check_time()
     if getattr(_local, "alone", False):
         for number in range(count):
             part(number)

@@ -14,7 +14,7 @@ from relatum.kernels.filters import nothing_excluded
 from relatum.reasoning.bounds import PlanValues
 from relatum.reasoning.branching import Branching
 from relatum.reasoning.plan import AndNot, Atom, Exists, Max, Plan, as_atom, max_projected_variables, projected_variables
-from relatum.time_limit import Deadline
+from relatum.time_limit import Deadline, check_time
 
 _WIDTH = 1 << 17  # assignments of the first variable that are kept: none of so many entities is lost
 _DEEP = 1 << 13  # and of more variables
@@ -52,6 +52,7 @@ def evaluate_plan(values: PlanValues, node: Plan, columns: Tensor, limit: Deadli
     Where the limit is reached, the value of a projection is the best that was found.
     """
     limit = limit or Deadline()
+    check_time()
     if not columns.shape[1]:
         return np.empty(0)
     if isinstance(node, Atom):
@@ -126,6 +127,7 @@ class _PlanSearch:
     limit: Deadline
 
     def best(self, node: Plan, k: int) -> Best:
+        check_time()
         if (one := as_atom(node)) is not None:
             return self._best_of_atom(node, *one, k)
         if isinstance(node, Exists) and isinstance(node.part, Max):  # some of either: some of the one or of the other
