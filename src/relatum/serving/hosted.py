@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import re
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from relatum.api import Run
@@ -21,6 +23,7 @@ from relatum.runs.directory import why_no_run
 from relatum.runs.lookup import name_index
 from relatum.runs.sql_answers import views_of
 from relatum.serving.errors import RequestError
+from relatum.time_limit import Deadline, TimeOverError, held, unhurried
 
 Signature = frozenset[tuple[str, int, int, int]]
 
@@ -53,6 +56,32 @@ def signature(folder: Path) -> Signature:
     return frozenset(found)
 
 
+class Later:
+    """A thread that works out what takes longer than a request may, one thing after another, until the server stops."""
+
+    def __init__(self) -> None:
+        self._pool, self._deadline = ThreadPoolExecutor(1, thread_name_prefix="relatum-later"), Deadline()
+
+    def __call__(self, work: Callable[[], None]) -> None:
+        """Have some work done when its turn comes."""
+        with contextlib.suppress(RuntimeError):  # the server has stopped
+            self._pool.submit(self._done, work)
+
+    def _done(self, work: Callable[[], None]) -> None:
+        try:
+            with self._deadline:
+                work()
+        except TimeOverError:
+            pass
+        except Exception:
+            _LOG.exception("what no request had time for failed")
+
+    def close(self) -> None:
+        """Begin nothing more, and give up what is at work."""
+        self._deadline.cancel()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
 class HostedRun:
     """A run that a server shows under a name.
 
@@ -60,10 +89,11 @@ class HostedRun:
         name: the name in addresses.
         folder: the run directory, whose model may be yet to come.
         candidate_bytes: that its packed candidates may take; None leaves it to `CandidateSides`.
+        later: works out what no request has time for.
     """
 
-    def __init__(self, name: str, folder: Path, candidate_bytes: int | None = None) -> None:
-        self.name, self.folder, self._candidate_bytes = name, folder, candidate_bytes
+    def __init__(self, name: str, folder: Path, candidate_bytes: int | None = None, later: Later | None = None) -> None:
+        self.name, self.folder, self._candidate_bytes, self._later = name, folder, candidate_bytes, later
         self.loaded_at: float | None = None
         self.problem: str | None = None  # why what is on disk now is not what is served
         self.version = 0  # how often a run was loaded
@@ -86,7 +116,7 @@ class HostedRun:
     def run(self) -> Run:
         """Return the run; the first caller loads it, and others wait for that."""
         if self._run is None:
-            with self._loading:
+            with held(self._loading), unhurried():
                 if self._run is None:
                     self._load()
         if self._run is None:
@@ -121,6 +151,7 @@ class HostedRun:
         try:
             run = _whole_run(self.folder)
             run.candidate_sides = CandidateSides(self._candidate_bytes)
+            run.later = self._later
             if self._run is not None:  # while it serves, there is time to build what the new one needs
                 prepare(run)
         except (RelatumError, OSError) as error:
@@ -147,11 +178,12 @@ class HostedRuns(dict[str, HostedRun]):
 
     def __init__(self, folders: Iterable[Path], candidate_bytes: int | None = None) -> None:
         super().__init__()
+        self.later = Later()
         several = list(folders)
         most = candidate_memory(candidate_bytes) // max(1, len(several))
         for folder in several:
             name = self._free_name(folder)
-            self[name] = HostedRun(name, folder, most)
+            self[name] = HostedRun(name, folder, most, self.later)
         if not self:
             raise SettingError("no-run-to-serve", "there is no run to serve", remedy="name a run directory")
 
