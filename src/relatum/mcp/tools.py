@@ -12,6 +12,7 @@ from relatum.errors import RelatumError
 from relatum.extras import optional
 from relatum.formatting import visible
 from relatum.resources import answers, facts, limits, names, overview, queries, rules, what_if
+from relatum.resources.later import Later
 from relatum.time_limit import Deadline
 from relatum.version import __version__
 
@@ -85,6 +86,7 @@ class _Tools:
 
     def __init__(self, run: Run) -> None:
         self._run = run
+        run.later = run.later or Later()
         self._free = threading.BoundedSemaphore(_AT_WORK)
 
     def schema(self) -> RootModel[overview.RunSchema]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from pathlib import Path
 
 from relatum.api import Run
@@ -17,13 +15,14 @@ from relatum.errors import RelatumError, SettingError, UnknownNameError
 from relatum.inference.scoring import CandidateSides
 from relatum.memory import free
 from relatum.resources.facts import fact_index
+from relatum.resources.later import Later
 from relatum.resources.names import suggest
 from relatum.resources.overview import overview
 from relatum.runs.directory import why_no_run
 from relatum.runs.lookup import name_index
 from relatum.runs.sql_answers import views_of
 from relatum.serving.errors import RequestError
-from relatum.time_limit import Deadline, TimeOverError, held, unhurried
+from relatum.time_limit import held, unhurried
 
 Signature = frozenset[tuple[str, int, int, int]]
 
@@ -54,32 +53,6 @@ def signature(folder: Path) -> Signature:
     except OSError:  # it is being replaced
         return frozenset()
     return frozenset(found)
-
-
-class Later:
-    """A thread that works out what takes longer than a request may, one thing after another, until the server stops."""
-
-    def __init__(self) -> None:
-        self._pool, self._deadline = ThreadPoolExecutor(1, thread_name_prefix="relatum-later"), Deadline()
-
-    def __call__(self, work: Callable[[], None]) -> None:
-        """Have some work done when its turn comes."""
-        with contextlib.suppress(RuntimeError):  # the server has stopped
-            self._pool.submit(self._done, work)
-
-    def _done(self, work: Callable[[], None]) -> None:
-        try:
-            with self._deadline:
-                work()
-        except TimeOverError:
-            pass
-        except Exception:
-            _LOG.exception("what no request had time for failed")
-
-    def close(self) -> None:
-        """Begin nothing more, and give up what is at work."""
-        self._deadline.cancel()
-        self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 class HostedRun:
