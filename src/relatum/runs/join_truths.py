@@ -240,7 +240,8 @@ class RunTruths:
         """Return what fills the cells of a relation that is a column of a table; with facts held out nothing does."""
         if relation not in self._columns:
             rows = self._scorer(relation, 0).entities(0)
-            self._columns[relation] = None if self._given is not None else ColumnTruths.of(self._run, relation, rows)
+            fill = lambda: ColumnTruths.of(self._run, relation, rows)  # noqa: E731
+            self._columns[relation] = None if self._given is not None else self._run.remembered(f"cells of {relation}", fill)
         return self._columns[relation]
 
     def _is_settled(self, relation: str, position: int, questions: Ids) -> Bool:
