@@ -19,7 +19,7 @@ from relatum.joins.search import Assignment, Work, negated_values
 from relatum.joins.truths import Ranked, conjunction_by
 from relatum.runs.join_truths import RunTruths
 from relatum.runs.trained import Trained
-from relatum.time_limit import Limit
+from relatum.time_limit import Deadline
 
 __all__ = ["PredictedTruths", "beam_answers"]
 
@@ -47,7 +47,7 @@ class PredictedTruths(RunTruths):
 
 def beam_answers(expression: Expression, truths: RunTruths, width: int = 512) -> list[tuple[tuple[int, ...], float]]:
     """Return the answers that a beam finds and their values, best first."""
-    work = Work(truths, conjunction_by("product"), Limit())
+    work = Work(truths, conjunction_by("product"), Deadline())
     best: dict[tuple[int, ...], float] = {}
     for one in alternatives_of(expression):
         for row, value in _beam(work, one, width):

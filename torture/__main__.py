@@ -25,6 +25,7 @@ TRIALS = {
     "surroundings": (200, 6),
     "links": (300, 8),
     "artefacts": (2000, 8),
+    "clocks": (1000, 24),
 }
 
 

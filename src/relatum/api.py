@@ -75,7 +75,7 @@ from relatum.tables import Table
 from relatum.tables.changes import Undone, undo_changes
 from relatum.tables.servers import without_password
 from relatum.tables.targets import target_of
-from relatum.time_limit import Limit, now
+from relatum.time_limit import Deadline, now
 from relatum.workers import is_first_worker
 from relatum.workers.group import Group, start_group
 
@@ -98,7 +98,7 @@ class Run(Trained):
         k: int = 10,
         new_only: bool = False,
         beam: int | None = None,
-        seconds: float = SECONDS,
+        seconds: float | None = None,
         coverage: float | None = None,
         **roles: object,
     ) -> Answers:
@@ -116,12 +116,14 @@ class Run(Trained):
             k: how many known answers, and how many new ones.
             new_only: leave out those that are known already.
             beam: with several open positions, how many partial facts are kept at each step.
-            seconds: that answers with free positions, or of a defined relation, may take.
+            seconds: that the answer may take; None is no limit, but for answers with free positions, or of a defined
+                relation, whose search returns the best found so far.
             coverage: the share of sets of new answers that hold the missing one, between 0 and 1.
             roles: entities by role.
         """
-        parsed = question_of(question, arguments, roles, self.schema)
-        return complete(self, parsed, k, new_only=new_only, beam=beam, seconds=seconds, coverage=coverage)
+        with Deadline(seconds):
+            parsed = question_of(question, arguments, roles, self.schema)
+            return complete(self, parsed, k, new_only=new_only, beam=beam, seconds=seconds, coverage=coverage)
 
     @overload
     def complete_each(self, question: str, *arguments: object, to: None = None, **wanted: Any) -> Records[Suggestion]: ...
@@ -285,7 +287,8 @@ class Run(Trained):
             seconds: when to stop with the best that was found; None is no limit.
             coverage: the share of sets of new rows that hold the missing one, for a query with one predicted link.
         """
-        return joined_query(self, self.parsed(query), k, new_only=new_only, seconds=seconds, coverage=coverage)
+        with Deadline(seconds):
+            return joined_query(self, self.parsed(query), k, new_only=new_only, seconds=seconds, coverage=coverage)
 
     def sql(
         self, text: str, *, conjunction: str = "product", seconds: float | None = SECONDS, coverage: float | None = None
@@ -298,7 +301,8 @@ class Run(Trained):
             seconds: when to stop with the best that was found; None is no limit.
             coverage: the share of sets of new rows that hold the missing one, for a query with one predicted link.
         """
-        return answer_sql(self, text, conjunction=conjunction, seconds=seconds, coverage=coverage)
+        with Deadline(seconds):
+            return answer_sql(self, text, conjunction=conjunction, seconds=seconds, coverage=coverage)
 
     def __getitem__(self, name: str) -> BoundExpression:
         """Return a relation, stored or defined, to ask algebra of: `run["sold"].project(0).complete()`."""
@@ -312,7 +316,8 @@ class Run(Trained):
             if not found:
                 raise DataError("nothing-to-explain", "there is no answer to explain", place=query)
             answer = found[0]
-        return self.reasoner.explain(parsed, answer, Limit(SECONDS))
+        with Deadline(SECONDS) as limit:
+            return self.reasoner.explain(parsed, answer, limit)
 
     def rules(self, *heads: str, observed: float | None = None) -> Records[Rule]:
         """Return which relations equal, contain or lie within expressions over others, by all known facts.

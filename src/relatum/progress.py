@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from relatum.formatting import duration
+from relatum.time_limit import check_time
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -20,14 +21,18 @@ _LINE_EVERY = 10.0  # seconds between lines where there is no terminal
 
 @contextmanager
 def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Yield a function that is told how many of the `total` units of `what` have been done since it was last called."""
+    """Yield a function that is told how many of the `total` units of `what` have been done since it was last called.
+
+    What tells how far it is takes long, so this is also where it is given up when its time is over.
+    """
     if _silenced:
-        yield lambda _: None
+        yield lambda _: check_time()
         return
     display, done, whole = Display(_PATIENCE), 0, max(total, 1)
 
     def advance(amount: int) -> None:
         nonlocal done
+        check_time()
         done += amount
         display.show(what, min(1.0, done / whole), f"{min(100, 100 * done // whole)} %")
 

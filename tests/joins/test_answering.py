@@ -15,7 +15,7 @@ from relatum.joins.answering import JoinAnswers, best_answers, judged
 from relatum.joins.conjunction import alternatives_of
 from relatum.joins.tree import is_tree
 from relatum.joins.truths import BestFacts, conjunction_by
-from relatum.time_limit import Limit
+from relatum.time_limit import Deadline
 from support.dense_truths import DenseTruths, random_query, whole_truth
 from support.mistakes import mistake
 
@@ -74,7 +74,7 @@ def test_a_limit_of_time_gives_what_was_found_and_says_so() -> None:
     chance = random.Random(1)
     truths = random_truths(chance)
     pair = RELATIONS[1].join(RELATIONS[2], {1: 0}).project(0)
-    found = best_answers(pair, truths, 5, limit=Limit(1e-9))
+    found = best_answers(pair, truths, 5, limit=Deadline(1e-9))
     assert found.stopped
     assert not found.proven
     assert all(not one.proven for one in found.answers)
@@ -83,14 +83,14 @@ def test_a_limit_of_time_gives_what_was_found_and_says_so() -> None:
 class NeverProven(DenseTruths):
     """Truths whose best facts may always be followed by better ones, as where a look at them was cut off."""
 
-    def best_facts(self, relation: str, given: Sequence[int | None], k: int, limit: Limit) -> BestFacts:
+    def best_facts(self, relation: str, given: Sequence[int | None], k: int, limit: Deadline) -> BestFacts:
         return super().best_facts(relation, given, k, limit)._replace(rest=1.0)
 
 
 def test_a_search_that_proves_nothing_ends_with_its_time() -> None:
     truths = random_truths(random.Random(1))
     either = RELATIONS[4].join(RELATIONS[5], {0: 0, 1: 1}).project(0, 1)
-    found = best_answers(either, NeverProven(truths.size, truths.arrays), 5, limit=Limit(0.2))
+    found = best_answers(either, NeverProven(truths.size, truths.arrays), 5, limit=Deadline(0.2))
     assert found.stopped
     assert not found.proven
 

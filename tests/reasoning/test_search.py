@@ -18,7 +18,7 @@ from relatum.reasoning import branching
 from relatum.reasoning.bounds import ComparableScores, PlanValues
 from relatum.reasoning.plan import Atom, Exists, Max, Plan, plan_of, projected_variables
 from relatum.reasoning.search import best, evaluate_plan
-from relatum.time_limit import Limit
+from relatum.time_limit import Deadline
 from support.dense_degrees import Degrees, degrees, random_model
 from support.mistakes import mistake
 from support.random_expressions import random_expression
@@ -175,7 +175,7 @@ def test_a_search_that_is_stopped_says_what_it_may_have_missed() -> None:
         widest = max((Relation(relation) for relation in model.schema), key=lambda one: one.arity)
         expression = widest.project(0)
         expected_values = degrees(expression, model, tables)
-        values, limit = PlanValues(model, tables, ComparableScores(model)), Limit(1e-9)
+        values, limit = PlanValues(model, tables, ComparableScores(model)), Deadline(1e-9)
         columns = torch.zeros(variables(expression), 1, dtype=torch.int64)
         found = best(values, plan_of(expression), columns, [0], 3, (), limit)
         assert limit.stopped

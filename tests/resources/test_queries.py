@@ -9,7 +9,6 @@ import pytest
 
 import relatum
 from relatum import Run
-from relatum.resources.limits import one_at_a_time
 from relatum.resources.queries import language_of, query
 from support.mistakes import mistake
 
@@ -94,13 +93,6 @@ def test_what_cannot_be_answered_is_refused(example: Run, text: str, code: str) 
     with mistake(code):
         query(example, text)
     assert not example.definitions
-
-
-def test_one_who_waits_too_long_is_refused(example: Run) -> None:
-    with ThreadPoolExecutor(1) as other, one_at_a_time(example, "tests", 1.0), mistake("busy"):
-        other.submit(lambda: one_at_a_time(example, "tests", 0.01).__enter__()).result()
-    with one_at_a_time(example, "tests", 0.01):
-        pass
 
 
 def test_what_is_costly_is_worked_out_once(example: Run) -> None:

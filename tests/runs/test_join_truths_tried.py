@@ -7,7 +7,7 @@ import pytest
 import relatum
 from relatum.runs.join_truths import RunTruths
 from relatum.runs.query_rows import QueryRows
-from relatum.time_limit import Limit
+from relatum.time_limit import Deadline
 from support.run_truths import NAMES, SIZE, check_joins, small_run
 
 
@@ -35,7 +35,7 @@ def test_a_join_without_any_value_is_answered(run: relatum.Run) -> None:
 
 
 def test_what_is_not_tried_in_time_is_not_proven(run: relatum.Run) -> None:
-    truths, limit = RunTruths(run), Limit(1e-9)
+    truths, limit = RunTruths(run), Deadline(1e-9)
     found = truths.best_facts("gave", [None, None, None], 1000, limit)
     known = run.stored.table("gave").columns.shape[1]
     assert found.columns.shape[1] == known, "known facts need no model"

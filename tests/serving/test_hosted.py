@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from relatum.serving import app
 from relatum.serving.errors import RequestError
 from relatum.serving.hosted import HostedRun, HostedRuns, prepare, require_run
 from relatum.serving.security import ServerSettings
+from relatum.time_limit import Deadline, check_time
 from support.mistakes import mistake
 from support.served import served
 
@@ -149,3 +151,30 @@ def test_the_indexes_are_there_before_the_first_question(example_run: Path) -> N
     prepare(run)
     assert all(map(run.remembers, ("fact index", "name index", "relations", "tables of SQL")))
     assert not run.remembers("quality")
+
+
+def test_what_no_request_has_time_for_is_worked_out_beside_them(folder: Path) -> None:
+    runs, times = HostedRuns([folder]), list[float]()
+
+    def work_out() -> int:
+        began = time.monotonic()
+        while time.monotonic() < began + 0.3:
+            check_time()
+        times.append(time.monotonic())
+        return 7
+
+    run = runs["run"].run()
+    with mistake("time-over"), Deadline(0.05):
+        run.remembered("costly", work_out)
+    with Deadline(60):
+        assert run.remembered("costly", work_out) == 7
+    assert len(times) == 1
+    runs.later.close()
+
+
+def test_a_run_is_loaded_whatever_time_the_first_request_has(folder: Path) -> None:
+    runs = HostedRuns([folder])
+    with Deadline(1e-9):
+        assert runs["run"].run().schema
+    assert runs["run"].problem is None
+    runs.later.close()

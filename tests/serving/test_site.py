@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from relatum.serving.errors import RequestError
 from relatum.serving.site import Workers, json_of
+from relatum.time_limit import check_time
 
 
 def in_loop(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
@@ -68,6 +69,28 @@ async def test_what_takes_too_long_is_refused_but_counts_until_it_ends() -> None
         await asyncio.sleep(0.01)
     assert await workers.run(lambda: 1) == 1
     workers.close()
+
+
+@in_loop
+async def test_what_nobody_waits_for_any_more_is_given_up() -> None:
+    def endless() -> None:
+        began.release()
+        while True:
+            check_time()
+
+    began = threading.Semaphore(0)
+    refusing, patient = Workers(1, 1, 0.05), Workers(1, 1, 3600.0)
+    with pytest.raises(RequestError):
+        await refusing.run(endless)
+    gone = asyncio.create_task(patient.run(endless))
+    while not began.acquire(blocking=False):
+        await asyncio.sleep(0.01)
+    gone.cancel()
+    for workers in (refusing, patient):
+        while workers.taken:
+            await asyncio.sleep(0.01)
+        assert await workers.run(lambda: 7) == 7
+        workers.close()
 
 
 @in_loop

@@ -17,7 +17,7 @@ from relatum.data.vocabulary import Ids
 from relatum.joins.conjunction import Conjunction, Negation
 from relatum.joins.order import DirectedAtom, steps_of
 from relatum.joins.truths import BestFacts, Conjoin, Ranked, conjunction_by
-from relatum.time_limit import Limit
+from relatum.time_limit import Deadline
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class DenseTruths:
     def values(self, relation: str, position: int, facts: Ids) -> Float64:
         return self.arrays[relation][(position, *facts)]
 
-    def best_facts(self, relation: str, given: Sequence[int | None], k: int, limit: Limit) -> BestFacts:
+    def best_facts(self, relation: str, given: Sequence[int | None], k: int, limit: Deadline) -> BestFacts:
         k = max(1, k // 32)
         array = self.arrays[relation][-1]
         ranges = [range(self.size) if one is None else [one] for one in given]

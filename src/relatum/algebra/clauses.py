@@ -19,6 +19,7 @@ from relatum.algebra import expression as nodes
 from relatum.algebra.expression import Expression, Relation
 from relatum.algebra.node import post_order
 from relatum.algebra.rule import Atom, Comparison, Definition, Rule, Term, variables
+from relatum.time_limit import check_time
 
 Goal = tuple[Expression, tuple[Term, ...]]
 Result = TypeVar("Result")
@@ -68,6 +69,7 @@ class _Rewriting:
         waiting = [(goal, _rules(*goal, self))]
         known: Definition | None = None
         while waiting:
+            check_time()
             goal, steps = waiting[-1]
             try:
                 needed = next(steps) if known is None else steps.send(known)

@@ -21,6 +21,7 @@ from relatum.data.sorting import differs_from_previous, row_order, spread
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError
 from relatum.memory import free
+from relatum.time_limit import check_time
 
 
 def evaluate(expression: Expression, graph: Hypergraph, known: Mapping[Expression, Ids] | None = None) -> TupleTable:
@@ -43,6 +44,7 @@ def evaluate(expression: Expression, graph: Hypergraph, known: Mapping[Expressio
     uses = Counter(child for node in order for child in inputs(node))
     found: dict[Expression, Ids] = {}
     for node in order:
+        check_time()
         found[node] = known[node] if node in known else _columns(node, graph, *(found[child] for child in inputs(node)))
         for child in inputs(node):
             uses[child] -= 1

@@ -9,6 +9,7 @@ from relatum.algebra.lexer import as_written
 from relatum.data.schema import RelationSchema
 from relatum.data.vocabulary import fault_of
 from relatum.errors import DataError
+from relatum.time_limit import check_time
 
 PositionOrRole = int | str  # a position, from 0, or a role
 Visited = TypeVar("Visited", bound=Hashable)
@@ -139,6 +140,7 @@ def post_order(root: Visited, children: Callable[[Visited], Iterable[Visited]]) 
     found: dict[Visited, None] = {}
     waiting = [root]
     while waiting:
+        check_time()
         missing = [child for child in children(waiting[-1]) if child not in found]
         if missing:
             waiting += reversed(missing)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from relatum.algebra.expression import Relation
+from relatum.time_limit import check_time
 
 Term = int | str  # a variable is a number, an entity its name
 _LETTERS = "XYZUVW"
@@ -112,6 +113,7 @@ class Rule:
 
     def renamed(self, names: Iterable[int]) -> Rule:
         """Return the rule with other variables, in the order in which they occur: in the head, then in the atoms."""
+        check_time()
         found: dict[Term, int] = dict(zip(dict.fromkeys((*self.head, *variables(*self.atoms))), names, strict=False))
         positives, negatives = ([atom.renamed(found) for atom in atoms] for atoms in (self.positives, self.negatives))
         comparisons = tuple(comparison.renamed(found) for comparison in self.comparisons)

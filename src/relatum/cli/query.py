@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -15,7 +16,9 @@ from relatum.errors import SettingError
 from relatum.formatting import count, percent
 
 if TYPE_CHECKING:
+    from relatum.api import Run
     from relatum.reasoning.query import QueryResult
+    from relatum.reasoning.reasoner import Explanation
     from relatum.runs.query_rows import QueryRows
 
 _MOST = 1 << 20  # bytes that are read of a file or of standard input
@@ -53,9 +56,28 @@ def query(
 ) -> None:
     """Answer a relational-algebra query: every answer is known, or predicted with its degree of truth."""
     from relatum.api import Run
-    from relatum.runs.joining import has_joins
+    from relatum.time_limit import Deadline
 
     loaded = Run.load(run)
+    with Deadline(seconds or None):
+        _answer(loaded, text, k, mode, new=new, seconds=seconds, explain=explain, coverage=coverage, json=json)
+
+
+def _answer(
+    loaded: Run,
+    text: str,
+    k: int,
+    mode: Mode,
+    *,
+    new: bool,
+    seconds: float,
+    explain: bool,
+    coverage: float | None,
+    json: bool,
+) -> None:
+    from relatum.runs.joining import has_joins
+    from relatum.time_limit import TimeOverError
+
     parsed = loaded.parsed(text)
     if coverage is not None and mode is Mode.closed:
         raise SettingError(
@@ -67,8 +89,11 @@ def query(
         rows = loaded.joined(parsed, k, new_only=new, seconds=seconds or None, coverage=coverage)
         _show_rows(rows, seconds, why=explain, json=json)
         return
-    found = loaded.query(text, k, mode.value, new_only=new, seconds=seconds or None)
-    reasons = [loaded.explain(found.query, answer) for answer in found.answers] if explain else []
+    found = loaded.query(parsed, k, mode.value, new_only=new, seconds=seconds or None)
+    reasons: list[Explanation] = []
+    with contextlib.suppress(TimeOverError):  # of the others there is no time to say why
+        for answer in found.answers if explain else []:
+            reasons.append(loaded.explain(found.query, answer))
     if json:
         whole = found.to_json()
         for answer, reason in zip(whole["answers"], reasons, strict=False):

@@ -19,8 +19,9 @@ from relatum.joins.search import Assignment, Found, Search, Work, against
 from relatum.joins.stream import TimeOver
 from relatum.joins.tree import is_tree, stream_of
 from relatum.joins.truths import Truths, conjunction_by
-from relatum.time_limit import Limit
+from relatum.time_limit import Deadline
 
+_Ranked = tuple[tuple[int, ...], Found, Conjunction]  # an answer, its assignment, and what that is of
 _BATCH = 8  # assignments that are extended at once, at first, where many answers are wanted
 
 
@@ -75,7 +76,7 @@ def best_answers(
     truths: Truths,
     k: int,
     conjunction: str = "product",
-    limit: Limit | None = None,
+    limit: Deadline | None = None,
     *,
     least: float = 0.0,
     keep: Callable[[tuple[int, ...]], bool] = lambda _: True,
@@ -91,7 +92,7 @@ def best_answers(
         least: the value below which no answer is looked for.
         keep: which answers are wanted.
     """
-    limit = limit or Limit()
+    limit = limit or Deadline()
     work = Work(truths, conjunction_by(conjunction), limit, least)
     wanted = (one for one in _ranked(work, alternatives_of(expression)) if keep(one[0]))
     ranked = list(itertools.islice(wanted, k))
@@ -103,7 +104,7 @@ def ranked_answers(
     expression: Expression,
     truths: Truths,
     conjunction: str = "product",
-    limit: Limit | None = None,
+    limit: Deadline | None = None,
     *,
     negated: Truths | None = None,
 ) -> Iterator[tuple[tuple[int, ...], float]]:
@@ -111,14 +112,14 @@ def ranked_answers(
 
     `negated` is what facts are worth where they must not hold; None is the same.
     """
-    work = Work(truths, conjunction_by(conjunction), limit or Limit(), negated=negated)
+    work = Work(truths, conjunction_by(conjunction), limit or Deadline(), negated=negated)
     for entities, found, _ in _ranked(work, alternatives_of(expression)):
         yield entities, found.value
 
 
 def holds(expression: Expression, truths: Truths, answers: Sequence[tuple[int, ...]]) -> list[bool]:
     """Return which answers to an expression have any value at all: with known facts alone, those that follow from them."""
-    work, alternatives = Work(truths, conjunction_by("minimum"), Limit()), alternatives_of(expression)
+    work, alternatives = Work(truths, conjunction_by("minimum"), Deadline()), alternatives_of(expression)
     return [any(_for(work, one, entities) is not None for one in alternatives) for entities in answers]
 
 
@@ -127,19 +128,21 @@ def judged(
     truths: Truths,
     answers: Sequence[tuple[int, ...]],
     conjunction: str = "product",
-    limit: Limit | None = None,
+    limit: Deadline | None = None,
 ) -> tuple[JoinAnswer, ...]:
-    """Return given answers to an expression with their values and witnesses, arguments as of `best_answers`."""
-    work, alternatives = Work(truths, conjunction_by(conjunction), limit or Limit()), alternatives_of(expression)
+    """Return given answers with their values and witnesses, the first of them where time is over; else as `best_answers`."""
+    work, alternatives = Work(truths, conjunction_by(conjunction), limit or Deadline()), alternatives_of(expression)
     found = [JoinAnswer(entities, 0.0, (), True) for entities in answers]
     there = []
     for number, entities in enumerate(answers):
         ways = [(entities, best, one) for one in alternatives if (best := _for(work, one, entities)) is not None]
         if ways:
             there.append((number, max(ways, key=lambda way: way[1].value)))
-    for (number, _), answer in zip(there, _answers_of(work, [way for _, way in there]), strict=True):
+    whole = _answers_of(work, [way for _, way in there])
+    for (number, _), answer in zip(there, whole, strict=False):
         found[number] = answer
-    return tuple(found)
+    late = {number for number, _ in there[len(whole) :]}
+    return tuple(answer for number, answer in enumerate(found) if number not in late)
 
 
 def _for(work: Work, one: Conjunction, entities: tuple[int, ...]) -> Found | None:
@@ -151,7 +154,7 @@ def _for(work: Work, one: Conjunction, entities: tuple[int, ...]) -> Found | Non
     return next(Search(work, one, fixed=given).run(), None)
 
 
-def _ranked(work: Work, alternatives: Sequence[Conjunction]) -> Iterator[tuple[tuple[int, ...], Found, Conjunction]]:
+def _ranked(work: Work, alternatives: Sequence[Conjunction]) -> Iterator[_Ranked]:
     """Yield the answers to the likeliest of some conjunctions, best first, down to the least value."""
     seen: set[tuple[int, ...]] = set()
     parts = [_of_conjunction(work, one) for one in alternatives]
@@ -161,7 +164,7 @@ def _ranked(work: Work, alternatives: Sequence[Conjunction]) -> Iterator[tuple[t
             yield entities, found, one
 
 
-def _of_conjunction(work: Work, one: Conjunction) -> Iterator[tuple[tuple[int, ...], Found, Conjunction]]:
+def _of_conjunction(work: Work, one: Conjunction) -> Iterator[_Ranked]:
     for found in _found(work, one):
         if found.value < work.least:
             return
@@ -209,16 +212,24 @@ def witnesses_of(
     return [tuple(each) for each in found]
 
 
-def _answers_of(work: Work, found: Sequence[tuple[tuple[int, ...], Found, Conjunction]]) -> tuple[JoinAnswer, ...]:
+def _answers_of(work: Work, found: Sequence[_Ranked]) -> tuple[JoinAnswer, ...]:
+    """Return what was found as answers with their witnesses, best first: fewer where time does not allow all of them."""
+    answers: list[JoinAnswer] = []
+    while len(answers) < len(found) and not (answers and work.limit.is_late()):
+        answers += _with_witnesses(work, found[len(answers) : 1 + 2 * len(answers)])
+    return tuple(answers)
+
+
+def _with_witnesses(work: Work, found: Sequence[_Ranked]) -> list[JoinAnswer]:
     """Return what was found as answers with their witnesses, those of one conjunction looked up together."""
     witnesses: dict[int, tuple[WitnessFact, ...]] = {}
     for one in dict.fromkeys(each for _, _, each in found):
         mine = [number for number, (_, _, each) in enumerate(found) if each == one]
         rows = [found[number][1].assignment for number in mine]
         witnesses.update(zip(mine, witnesses_of(work, one, rows), strict=True))
-    return tuple(
+    return [
         JoinAnswer(entities, best.value, witnesses[number], best.proven) for number, (entities, best, _) in enumerate(found)
-    )
+    ]
 
 
 def plan_of(expression: Expression) -> tuple[str, ...]:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from relatum.algebra.clauses import definitions_of
 from relatum.algebra.expression import Expression, Relation
 from relatum.algebra.rule import Atom, Definition, Rule, Term, variables
 from relatum.errors import DataError
+from relatum.time_limit import check_time
 
 _MOST_ALTERNATIVES, _MOST_ATOMS = 256, 64
 
@@ -68,6 +70,7 @@ class Conjunction:
         return tuple(dict.fromkeys(name for atom in self.atoms for name in atom.variables))
 
 
+@lru_cache(maxsize=16)  # one query asks for them several times
 def alternatives_of(expression: Expression) -> tuple[Conjunction, ...]:
     """Return the alternatives that give an expression; there may be none, where it asks for what cannot be."""
     definitions = definitions_of(expression)
@@ -83,6 +86,7 @@ def _expanded(
     """Return the alternatives of a definition applied to terms, with what must be equal noted."""
     found: list[Conjunction] = []
     for rule in definitions[number]:
+        check_time()
         found += _of_rule(definitions, rule.simplified(), terms, fresh)
         if len(found) > _MOST_ALTERNATIVES:
             raise DataError(
@@ -126,6 +130,7 @@ def _resolved(one: Conjunction, given: frozenset[int]) -> Conjunction | None:
 
     Variables that are given from outside stay as they are: what they must equal is noted.
     """
+    check_time()
     names: dict[Term, Term] = {}
 
     def chosen(term: Term) -> Term:
@@ -182,6 +187,7 @@ def _resolved_negation(one: Negation, names: Mapping[Term, Term], around: tuple[
 
 
 def _substituted(one: Conjunction, names: Mapping[Term, Term]) -> Conjunction:
+    check_time()
     return Conjunction(
         _renamed(one.head, names),
         tuple(Stored(atom.relation, _renamed(atom.terms, names)) for atom in one.atoms),

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from relatum.algebra.rule import Term
 from relatum.joins.conjunction import Conjunction, Negation, Stored
+from relatum.time_limit import check_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,7 @@ def steps_of(one: Conjunction, given: Collection[int] = ()) -> tuple[Step, ...]:
     order = list(given)
     steps = [_step(one, (), (), order)]
     while waiting := [name for name in one.variables if name not in order]:
+        check_time()
         ready = [name for name in waiting if any(_is_question(atom, name, order) for atom in one.atoms)]
         hidden = [name for name in ready if name not in one.head]
         if ready:
@@ -76,6 +79,22 @@ def steps_of(one: Conjunction, given: Collection[int] = ()) -> tuple[Step, ...]:
         steps.append(_step(one, decided, seed, order))
         order += decided
     return tuple(steps)
+
+
+class Order(NamedTuple):
+    """The steps in which a conjunction is decided, and for each the variables that it, or what follows, looks at."""
+
+    steps: tuple[Step, ...]
+    needed: tuple[frozenset[int], ...]
+
+
+def order_of(one: Conjunction, given: Collection[int] = ()) -> Order:
+    """Return the order in which the variables of a conjunction are decided, those that are given being so already."""
+    steps = steps_of(one, given)
+    needed = [frozenset(term for term in one.head if isinstance(term, int))]
+    for step in reversed(steps):
+        needed.append(needed[-1] | step.mentioned)
+    return Order(steps, tuple(reversed(needed)))
 
 
 def directed_atom(atom: Stored, order: Collection[int]) -> DirectedAtom:

@@ -19,9 +19,9 @@ from relatum.algebra.rule import Term
 from relatum.arrays import Bool, Float64
 from relatum.data.vocabulary import Ids
 from relatum.joins.conjunction import Conjunction, Negation
-from relatum.joins.order import DirectedAtom, Step, directed_atom, steps_of
+from relatum.joins.order import DirectedAtom, Order, Step, directed_atom, order_of
 from relatum.joins.truths import Conjoin, Truths
-from relatum.time_limit import Limit
+from relatum.time_limit import Deadline
 
 Assignment = dict[int, int]  # of variables to entities
 
@@ -53,16 +53,24 @@ class Work:
 
     truths: Truths
     conjoin: Conjoin
-    limit: Limit
+    limit: Deadline
     least: float = 0.0
     negated: Truths | None = None
     _entities: dict[str, int] = field(default_factory=dict)
+    _orders: dict[tuple[int, tuple[int, ...]], tuple[Conjunction, Order]] = field(default_factory=dict)
 
     def entity(self, name: str) -> int:
         """Return the number of an entity."""
         if name not in self._entities:
             self._entities[name] = self.truths.entity(name)
         return self._entities[name]
+
+    def order(self, one: Conjunction, given: tuple[int, ...]) -> Order:
+        """Return the order in which a conjunction is decided; of one that is negated it is wanted for each row."""
+        key = id(one), given
+        if key not in self._orders:
+            self._orders[key] = one, order_of(one, given)  # with the conjunction, whose number no other then gets
+        return self._orders[key][1]
 
     def within_negation(self) -> Work:
         """Return the same for what must not hold, of which what is unlikely counts too."""
@@ -103,11 +111,7 @@ class Search:
         fixed: Assignment | None = None,
     ) -> None:
         self._work, self._given, self._batch, self._fixed = work, dict(given or {}), batch, fixed or {}
-        self._steps = steps_of(one, tuple(self._given))
-        head = {term for term in one.head if isinstance(term, int)}
-        self._needed = [
-            head.union(*(step.mentioned for step in self._steps[depth:])) for depth in range(len(self._steps) + 1)
-        ]
+        self._steps, self._needed = work.order(one, tuple(self._given))
         self._heap: list[tuple[float, int, int, _Node]] = []
         self._numbers = itertools.count()
         self._seen: set[tuple[int, ...]] = set()
@@ -278,10 +282,17 @@ def negated_values(work: Work, negation: Negation, rows: Sequence[Assignment]) -
             directed = directed_atom(inner.atoms[0], given)
             values = work.values(directed, work.facts(directed.atom.terms, some))
         else:
-            best = (next(Search(work, inner, _of(row, given)).run(), None) for row in some)
-            values = np.array([0.0 if one is None else one.value for one in best])
+            values = np.array([_most(work, inner, _of(row, given)) for row in some])
         found[there] = np.maximum(found[there], values)
     return found
+
+
+def _most(work: Work, inner: Conjunction, given: Assignment) -> float:
+    """Return the value of the best assignment of what is negated; 1 where time is over, for nobody knows."""
+    if work.limit.reached():
+        return 1.0
+    best = next(Search(work, inner, given).run(), None)
+    return 1.0 if work.limit.stopped else 0.0 if best is None else best.value
 
 
 def against(work: Work, negation: Negation, row: Assignment) -> tuple[Conjunction, Assignment] | None:

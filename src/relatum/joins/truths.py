@@ -17,7 +17,7 @@ from relatum.data.hypergraph import Hypergraph
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.vocabulary import Ids
 from relatum.errors import SettingError
-from relatum.time_limit import Limit
+from relatum.time_limit import Deadline
 
 
 class Ranked(NamedTuple):
@@ -52,7 +52,7 @@ class Truths(Protocol):
     def values(self, relation: str, position: int, facts: Ids) -> Float64:
         """Return the values of facts, int32[arity, n], as answers at a position."""
 
-    def best_facts(self, relation: str, given: Sequence[int | None], k: int, limit: Limit) -> BestFacts:
+    def best_facts(self, relation: str, given: Sequence[int | None], k: int, limit: Deadline) -> BestFacts:
         """Return the best facts that hold the given entities, None being open, at least k where there are so many.
 
         Where the limit is reached, fewer are found, and `rest` is what others could still be.
@@ -118,7 +118,7 @@ class FactTruths:
         """Return 1 for each fact that is known."""
         return self.known(relation, facts).astype(np.float64)
 
-    def best_facts(self, relation: str, given: Sequence[int | None], k: int, limit: Limit) -> BestFacts:
+    def best_facts(self, relation: str, given: Sequence[int | None], k: int, limit: Deadline) -> BestFacts:
         """Return all known facts that hold the given entities."""
         found = self._facts.table(relation).columns
         for column, entity in enumerate(given):

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from relatum import memory
 from relatum.errors import SettingError
+from relatum.time_limit import check_time
 
 _Found = TypeVar("_Found")
 
@@ -74,6 +75,7 @@ def single_threaded() -> Iterator[None]:
 
 def run(part: Callable[[int], None], count: int) -> None:
     """Call `part(0)` to `part(count - 1)`, side by side where there is more than one; the first error is raised."""
+    check_time()
     if getattr(_local, "alone", False):
         for number in range(count):
             part(number)

@@ -12,6 +12,8 @@ from relatum.errors import RelatumError
 from relatum.extras import optional
 from relatum.formatting import visible
 from relatum.resources import answers, facts, limits, names, overview, queries, rules, what_if
+from relatum.resources.later import Later
+from relatum.time_limit import Deadline
 from relatum.version import __version__
 
 with optional("mcp", extra="mcp"):
@@ -84,6 +86,7 @@ class _Tools:
 
     def __init__(self, run: Run) -> None:
         self._run = run
+        run.later = run.later or Later()
         self._free = threading.BoundedSemaphore(_AT_WORK)
 
     def schema(self) -> RootModel[overview.RunSchema]:
@@ -171,7 +174,8 @@ class _Tools:
         """Return a resource as its model; a mistake of the caller is one sentence that says what to do, and its code."""
         with self._at_work():
             try:
-                found, model = work_out(), cast(Any, RootModel)
+                with Deadline(limits.MOST_SECONDS):
+                    found, model = work_out(), cast(Any, RootModel)
             except RelatumError as error:
                 raise ToolError(f"{visible(str(error))} [{error.code}]") from None
             return cast(RootModel[T], model[type(found)](found))  # its schema is that of the dataclass

@@ -20,7 +20,7 @@ from relatum.data.vocabulary import Ids
 from relatum.kernels.filters import excluded_pairs, nothing_excluded
 from relatum.reasoning.bounds import PlanValues, reach_of
 from relatum.reasoning.plan import Atom
-from relatum.time_limit import Limit
+from relatum.time_limit import Deadline
 
 Key = tuple[int, ...]
 
@@ -80,7 +80,7 @@ class Branching:
         for *above, last in self._hidden:
             self._hidden_last.setdefault(tuple(above), []).append(last)
 
-    def run(self, limit: Limit) -> tuple[Tensor, Tensor, Tensor]:
+    def run(self, limit: Deadline) -> tuple[Tensor, Tensor, Tensor]:
         """Return the best assignments, best first, smaller ids first on ties: int64[variables, found], scores, and rows.
 
         `missed` is then what those that were not tried could score at most.

@@ -24,6 +24,7 @@ from relatum.errors import DataError, SettingError
 from relatum.models.base import Model, Parameters, rows
 from relatum.models.ops import window_sums
 from relatum.models.reale import ReAlE
+from relatum.time_limit import check_time
 
 
 class Bound(Enum):
@@ -126,6 +127,7 @@ def closed_forms(
     space = _Space(require_reale(model), tables, unit)
     found: dict[Expression, ClosedForm] = {}
     for node in post_order(expression, lambda node: node.children):
+        check_time()
         found[node] = _form(node, space, *(found[child] for child in node.children))
     return found
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial, reduce
 
 import numpy as np
 import torch
@@ -23,6 +24,7 @@ from relatum.algebra.node import post_order
 from relatum.data.column_types import ColumnType, ColumnTypes
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError
+from relatum.time_limit import check_time
 
 _MOST_NODES, _MOST_DEPTH = 1000, 100
 
@@ -148,6 +150,7 @@ def _ranges(columns: Iterable[tuple[int, ColumnType | None]], entities: Vocabula
 
 
 def _plan(node: Expression, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
+    check_time()
     match node:
         case Relation():
             return Atom(node, arguments)
@@ -163,8 +166,8 @@ def _plan(node: Expression, arguments: tuple[Term, ...], fresh: Iterator[int]) -
             filled = {**given, **left_out}
             part = _plan(child, tuple(filled[position] for position in range(child.arity)), fresh)
             return Exists(node, tuple(left_out.values()), part) if left_out else part
-        case Union(left, right):
-            return Max(node, _plan(left, arguments, fresh), _plan(right, arguments, fresh))
+        case Union():
+            return _largest(node, arguments, fresh)
         case Difference(left, right):
             return AndNot(node, _plan(left, arguments, fresh), _plan(right, arguments, fresh))
     raise DataError(
@@ -172,6 +175,20 @@ def _plan(node: Expression, arguments: tuple[Term, ...], fresh: Iterator[int]) -
         f"a model cannot evaluate {node.operation}: it has no closed form",
         remedy="ask by run.joined, or on tuples",
     )
+
+
+def _largest(node: Union, arguments: tuple[Term, ...], fresh: Iterator[int]) -> Plan:
+    """Return the plan of a union, and of unions within it, whose operands count once: they are few, however deep it is."""
+    operands: dict[Expression, None] = {}
+    waiting: list[Expression] = [node]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Union):
+            waiting += [one.right, one.left]
+        else:
+            operands[one] = None
+    first, *others = (_plan(one, arguments, fresh) for one in operands)
+    return reduce(partial(Max, node), others, first)
 
 
 def _with(arguments: tuple[Term, ...], position: int, term: Term) -> tuple[Term, ...]:

@@ -39,7 +39,7 @@ from relatum.reasoning.plan import (
 from relatum.reasoning.query import Query, QueryAnswer, QueryResult
 from relatum.reasoning.search import Best, best, best_of, evaluate_plan
 from relatum.settings import whole_number
-from relatum.time_limit import Limit
+from relatum.time_limit import Deadline
 
 MODES = ("exact", "closed")
 
@@ -120,7 +120,7 @@ class Reasoner:
         mode: str = "exact",
         *,
         new_only: bool = False,
-        limit: Limit | None = None,
+        limit: Deadline | None = None,
     ) -> QueryResult:
         """Return the k best known answers and the k best new ones, ranked by the exact value or by the closed form.
 
@@ -130,7 +130,7 @@ class Reasoner:
         k = whole_number("k", k)
         if mode not in MODES:
             raise UnknownNameError("mode", mode, MODES)
-        limit, node = limit or Limit(), self.plan(query.expression)
+        limit, node = limit or Deadline(), self.plan(query.expression)
         values = self._values(query.expression, node)
         form = self._form(query.expression, required=mode == "closed")
         closed = None if form is None else _Closed(self.model, self.tables, form.form, values.ranges)
@@ -160,7 +160,7 @@ class Reasoner:
             answers,
         )
 
-    def probability(self, expression: Expression, tuples: Tensor, limit: Limit | None = None) -> Float64 | None:
+    def probability(self, expression: Expression, tuples: Tensor, limit: Deadline | None = None) -> Float64 | None:
         """Return the probabilities of tuples, int64[arity, n], by the exact value; None without a calibration."""
         if self._calibrated is None:
             return None
@@ -168,7 +168,7 @@ class Reasoner:
         values = self._values(expression, node)
         return self._calibrated.probability(evaluate_plan(values, node, _with_projected(node, tuples), limit))
 
-    def explain(self, query: Query, answer: QueryAnswer, limit: Limit | None = None) -> Explanation:
+    def explain(self, query: Query, answer: QueryAnswer, limit: Deadline | None = None) -> Explanation:
         """Return the value of each part of a query for an answer, and the windows that decided."""
         node = self.plan(query.expression)
         ids = self._ids(query)
@@ -204,7 +204,7 @@ class Reasoner:
         node: Plan,
         closed: _Closed | None,
         ranked: Best,
-        limit: Limit,
+        limit: Deadline,
         *,
         known: bool,
         filled: bool,
@@ -268,9 +268,9 @@ def _with_projected(node: Plan, tuples: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def _explained(values: PlanValues, node: Plan, columns: Tensor, limit: Limit | None = None) -> Explanation:
+def _explained(values: PlanValues, node: Plan, columns: Tensor, limit: Deadline | None = None) -> Explanation:
     """Return why a plan has its value for one assignment, int64[variables, 1]; by the limit, as far as was found."""
-    limit = limit or Limit()
+    limit = limit or Deadline()
     truth = float(values.comparable.probability(evaluate_plan(values, node, columns, limit))[0])
     if isinstance(node, Atom):
         return Explanation(_fact(values, node, columns), truth, _windows(values, node, columns), ())

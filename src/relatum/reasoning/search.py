@@ -14,7 +14,7 @@ from relatum.kernels.filters import nothing_excluded
 from relatum.reasoning.bounds import PlanValues
 from relatum.reasoning.branching import Branching
 from relatum.reasoning.plan import AndNot, Atom, Exists, Max, Plan, as_atom, max_projected_variables, projected_variables
-from relatum.time_limit import Limit
+from relatum.time_limit import Deadline, check_time
 
 _WIDTH = 1 << 17  # assignments of the first variable that are kept: none of so many entities is lost
 _DEEP = 1 << 13  # and of more variables
@@ -46,12 +46,13 @@ class Best:
 
 
 @torch.no_grad()
-def evaluate_plan(values: PlanValues, node: Plan, columns: Tensor, limit: Limit | None = None) -> Float64:
+def evaluate_plan(values: PlanValues, node: Plan, columns: Tensor, limit: Deadline | None = None) -> Float64:
     """Return the values of assignments, [n], of all variables that the plan does not range over by itself.
 
     Where the limit is reached, the value of a projection is the best that was found.
     """
-    limit = limit or Limit()
+    limit = limit or Deadline()
+    check_time()
     if not columns.shape[1]:
         return np.empty(0)
     if isinstance(node, Atom):
@@ -72,7 +73,7 @@ def best(
     open_: Sequence[int],
     k: int,
     excluded: Collection[Key] = (),
-    limit: Limit | None = None,
+    limit: Deadline | None = None,
 ) -> Best:
     """Return the k best assignments of the open variables.
 
@@ -85,7 +86,7 @@ def best(
         excluded: entities at the open variables that are left out.
         limit: when to stop with what was found.
     """
-    search = _PlanSearch(values, columns, open_, excluded, limit or Limit())
+    search = _PlanSearch(values, columns, open_, excluded, limit or Deadline())
     found = search.best(node, k)
     if (
         search.limit.stopped and as_atom(node) is None
@@ -95,9 +96,9 @@ def best(
 
 
 @torch.no_grad()
-def best_of(values: PlanValues, node: Plan, columns: Tensor, k: int, limit: Limit | None = None) -> Best:
+def best_of(values: PlanValues, node: Plan, columns: Tensor, k: int, limit: Deadline | None = None) -> Best:
     """Return the k best of given assignments, int64[variables, n]; what is projected away from an atom is assigned too."""
-    limit = limit or Limit()
+    limit = limit or Deadline()
     if (one := as_atom(node)) is not None:
         search = Branching(values, one[0], columns, [], one[1], k)
         found, scores, _ = search.run(limit)
@@ -123,9 +124,10 @@ class _PlanSearch:
     columns: Tensor
     open_: Sequence[int]
     excluded: Collection[Key]
-    limit: Limit
+    limit: Deadline
 
     def best(self, node: Plan, k: int) -> Best:
+        check_time()
         if (one := as_atom(node)) is not None:
             return self._best_of_atom(node, *one, k)
         if isinstance(node, Exists) and isinstance(node.part, Max):  # some of either: some of the one or of the other
@@ -219,7 +221,7 @@ def _chosen(columns: Tensor, logits: Float64, k: int, missed: float) -> Best:
     return Best(columns[:, torch.from_numpy(order)], logits[order], missed)
 
 
-def _largest_part(values: PlanValues, node: Exists, columns: Tensor, limit: Limit) -> Float64:
+def _largest_part(values: PlanValues, node: Exists, columns: Tensor, limit: Deadline) -> Float64:
     one = as_atom(node)
     if one is None:
         parts = (columns[:, [number]] for number in range(columns.shape[1]))
@@ -245,7 +247,9 @@ def _keys(node: Exists, atom: Atom, dropped: Sequence[int], columns: Tensor) -> 
 
 
 class _BoundedSearch:
-    def __init__(self, values: PlanValues, node: Plan, columns: Tensor, open_: Sequence[int], k: int, limit: Limit) -> None:
+    def __init__(
+        self, values: PlanValues, node: Plan, columns: Tensor, open_: Sequence[int], k: int, limit: Deadline
+    ) -> None:
         self.values, self.node, self.k, self.limit = values, node, k, limit
         self.given = set(range(len(columns))).difference(open_, projected_variables(node))
         self.columns, self.logits = columns[:, :0], np.empty(0)

@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-from relatum.errors import DataError, RelatumError, SettingError
+from relatum.errors import DataError, SettingError
 from relatum.settings import whole_number
-
-if TYPE_CHECKING:
-    from relatum.api import Run
 
 MOST_ANSWERS = 1000  # known answers to a question, and new ones; rows of a query
 MOST_REASONS = 20  # rules that are shown for one fact
@@ -26,10 +19,6 @@ MOST_DEPTH = 40  # brackets within brackets
 MOST_SECONDS = 30.0  # that one question may take
 MOST_ASSUMED = 100  # facts that are taken as true for one question
 MOST_DEFINITIONS = 10  # definitions for one question
-
-
-class BusyError(RelatumError):
-    """Others are at work with what is wanted, and it took too long to wait for them."""
 
 
 def bounded(name: str, value: object, most: int, *, least: int = 1) -> int:
@@ -61,15 +50,3 @@ def bounded_text(text: str, what: str = "the text") -> str:
         elif sign in ")]":
             depth = max(0, depth - 1)
     return text
-
-
-@contextmanager
-def one_at_a_time(run: Run, name: str, seconds: float) -> Iterator[None]:
-    """Let one thread at a time do something with a run; others wait, and are refused after so many seconds."""
-    lock = run.remembered(f"lock of {name}", threading.Lock)
-    if not lock.acquire(timeout=seconds):
-        raise BusyError("busy", f"other {name} are at work", remedy="try again in a moment")
-    try:
-        yield
-    finally:
-        lock.release()

@@ -13,13 +13,14 @@ from relatum.reasoning.query import Query, parse_query
 from relatum.resources.answers import complete, score
 from relatum.resources.cursor import is_sql
 from relatum.resources.facts import known_fact
-from relatum.resources.limits import MOST_ANSWERS, bounded, bounded_seconds, bounded_text, one_at_a_time
+from relatum.resources.limits import MOST_ANSWERS, bounded, bounded_seconds, bounded_text
 from relatum.resources.references import EntityRef, FactRef, entity_ref, fact_ref, role_names
 from relatum.runs.answers import Question, parse_question
 from relatum.runs.definitions import defined_schema
 from relatum.runs.query_rows import QueryRow, QueryRows, WitnessFact
 from relatum.runs.sql_answers import answer_sql, views_of
 from relatum.runs.trained import SECONDS
+from relatum.time_limit import Deadline
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +101,15 @@ def query(run: Run, text: str, k: int = 10, *, new_only: bool = False, seconds: 
         return _question(run, text, k, new_only=new_only, seconds=seconds)
     if language == "sql" and new_only:
         raise SettingError("contradictory-options", "SQL says it in the query, with AND NOT known", place="new_only")
-    with one_at_a_time(run, "queries", seconds):  # what joins have found out is kept with the run
-        if language == "algebra":
-            found = run.joined(_parsed(run, text), k, new_only=new_only, seconds=seconds)
-        else:
-            found = _of_sql(run, text, k, seconds)
+    with Deadline(seconds):
+        return _rows(run, text, k, seconds, language, new_only=new_only)
+
+
+def _rows(run: Run, text: str, k: int, seconds: float, language: str, *, new_only: bool) -> QueryAnswers:
+    if language == "algebra":
+        found = run.joined(_parsed(run, text), k, new_only=new_only, seconds=seconds)
+    else:
+        found = _of_sql(run, text, k, seconds)
     rows = tuple(_item(run, row) for row in found[:MOST_ANSWERS])
     message = None
     if found.stopped:

@@ -18,12 +18,13 @@ from relatum.reasoning.query import Query
 from relatum.resources.answers import whole_fact
 from relatum.resources.cursor import is_sql
 from relatum.resources.facts import fact_index, known_fact
-from relatum.resources.limits import MOST_ASSUMED, MOST_DEFINITIONS, bounded_text
+from relatum.resources.limits import MOST_ASSUMED, MOST_DEFINITIONS, bounded_seconds, bounded_text
 from relatum.resources.queries import QueryAnswers, WitnessItem, query
 from relatum.resources.references import FactRef, fact_ref
 from relatum.runs.sql_answers import answer_sql, define_view, views_of
 from relatum.runs.trained import SECONDS
 from relatum.sql.catalog import View, columns_of
+from relatum.time_limit import Deadline
 
 Assumed = tuple[str, tuple[str, ...]]  # a relation and the whole names of its entities
 
@@ -58,9 +59,23 @@ def what_if(
     """Return the k best rows that answer a query if facts were true and relations defined; the run stays as it is.
 
     The text is a question or a query, and definitions are expressions by the names of the relations that they define. Rows
-    that follow from known and assumed facts are left out if only new ones are wanted. Each of the two searches may take so
-    many seconds.
+    that follow from known and assumed facts are left out if only new ones are wanted. All of it may take so many seconds, of
+    which each of the two searches has half.
     """
+    with Deadline(bounded_seconds(seconds)):
+        return _what_if(run, text, facts, definitions, k, new_only=new_only, seconds=seconds / 2)
+
+
+def _what_if(
+    run: Run,
+    text: str,
+    facts: Sequence[str],
+    definitions: Mapping[str, str] | None,
+    k: int,
+    *,
+    new_only: bool,
+    seconds: float,
+) -> WhatIf:
     given = dict(definitions or {})
     for name, count, most in (("facts", len(facts), MOST_ASSUMED), ("definitions", len(given), MOST_DEFINITIONS)):
         if count > most:

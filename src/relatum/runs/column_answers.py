@@ -105,6 +105,7 @@ class ColumnTruths:
 
     def __init__(self, column: ColumnQuestions, rows: Ids) -> None:
         self._column, self._rows = column, rows
+        self._cells = self._filled()  # all at once: of what takes long, a server need not begin again and again
 
     @classmethod
     def of(cls, run: Trained, relation: str, rows: Ids) -> ColumnTruths | None:
@@ -143,8 +144,7 @@ class ColumnTruths:
         where = np.minimum(np.searchsorted(self._rows, rows), len(self._rows) - 1)
         return where, self._rows[where] == rows
 
-    @cached_property
-    def _cells(self) -> tuple[Ids, Float64]:
+    def _filled(self) -> tuple[Ids, Float64]:
         """The most probable values of each row with a gap, [rows, values], and their probabilities."""
         if not len(self._rows):
             return np.full((1, _VALUES), -1, np.int32), np.zeros((1, _VALUES))

@@ -41,7 +41,7 @@ def complete(
     *,
     new_only: bool = False,
     beam: int | None = None,
-    seconds: float = SECONDS,
+    seconds: float | None = None,
     coverage: float | None = None,
 ) -> Answers:
     """Return the answers to a question: the k best that are known, then the k best that are not.
@@ -64,7 +64,7 @@ def complete(
     given = run.entities_of(question)
     is_stored, limit = question.relation not in run.definitions, None
     if (question.free or not is_stored) and isinstance(run.model, ReAlE) and beam is None:
-        found = _by_reasoning(run, question, k, new_only, seconds)
+        found = _by_reasoning(run, question, k, new_only, seconds or SECONDS)
     elif is_stored and len(question.open) == 1 and not question.free and coverage is None and beam is None:
         with one_torch_thread():  # as where many questions are answered: what torch adds up has the same bits
             block = Answerer.of(run, question.relation, question.open[0]).answered(given, k, new_only=new_only)

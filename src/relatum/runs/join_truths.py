@@ -30,7 +30,7 @@ from relatum.reasoning.query import Query
 from relatum.reasoning.reasoner import Reasoner
 from relatum.runs.column_answers import ColumnTruths
 from relatum.runs.trained import Trained
-from relatum.time_limit import Limit
+from relatum.time_limit import Deadline
 
 CAP = 0.99  # that a predicted fact counts at most
 FLOOR = 0.001  # below which it counts nothing
@@ -145,7 +145,7 @@ class RunTruths:
         found[others] = np.where(open_, values, 0.0)
         return found
 
-    def best_facts(self, relation: str, given: Sequence[int | None], k: int, limit: Limit) -> BestFacts:
+    def best_facts(self, relation: str, given: Sequence[int | None], k: int, limit: Deadline) -> BestFacts:
         """Return the best facts that hold given entities, known ones first; by what the model says alone."""
         facts = self._facts.table(relation).columns
         facts = facts if self._known_count else facts[:, :0]
@@ -166,7 +166,7 @@ class RunTruths:
             np.concatenate([facts, new[:, order]], axis=1), np.append(np.ones(facts.shape[1]), values[order]), rest
         )
 
-    def _reasoned_facts(self, relation: str, given: Sequence[int | None], k: int, limit: Limit) -> tuple[Ids, bool]:
+    def _reasoned_facts(self, relation: str, given: Sequence[int | None], k: int, limit: Deadline) -> tuple[Ids, bool]:
         """Return the best facts that are not known, int32[arity, found], and whether they surely are; by bounds of ReAlE."""
         names = self._run.entities
         arguments = tuple(None if entity is None else names[entity] for entity in given)
@@ -240,7 +240,8 @@ class RunTruths:
         """Return what fills the cells of a relation that is a column of a table; with facts held out nothing does."""
         if relation not in self._columns:
             rows = self._scorer(relation, 0).entities(0)
-            self._columns[relation] = None if self._given is not None else ColumnTruths.of(self._run, relation, rows)
+            fill = lambda: ColumnTruths.of(self._run, relation, rows)  # noqa: E731
+            self._columns[relation] = None if self._given is not None else self._run.remembered(f"cells of {relation}", fill)
         return self._columns[relation]
 
     def _is_settled(self, relation: str, position: int, questions: Ids) -> Bool:
@@ -299,7 +300,7 @@ _QUESTIONS = 256  # at once
 
 
 def tried_facts(
-    run: Trained, known: KnownAnswers, facts: Ids, relation: str, given: Sequence[int | None], k: int, limit: Limit
+    run: Trained, known: KnownAnswers, facts: Ids, relation: str, given: Sequence[int | None], k: int, limit: Deadline
 ) -> tuple[Ids, bool]:
     """Return the k best facts that are not known, int32[arity, found], and whether all were tried; by the model alone.
 

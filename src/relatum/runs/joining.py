@@ -23,7 +23,7 @@ from relatum.runs.query_rows import Asked, QueryRows
 from relatum.runs.trained import SECONDS, Trained
 from relatum.settings import whole_number
 from relatum.sql.catalog import columns_of
-from relatum.time_limit import Limit
+from relatum.time_limit import Deadline
 
 _KNOWN = 1000  # rows of a covered query that are known, at most
 
@@ -60,8 +60,10 @@ def joined_rows(
     if not 0 <= least <= 1:
         raise SettingError("setting-out-of-range", f"must be between 0 and 1, not {least}", place="probability")
     truths, facts = run_truths(run), fact_truths(run)
-    with progress("looking for answers", 0 if seconds is None else int(1000 * seconds)) as advance:
-        limit = Limit(seconds, advance if seconds else None)
+    with (
+        progress("looking for answers", 0 if seconds is None else int(1000 * seconds)) as advance,
+        Deadline(seconds, advance if seconds else None) as limit,
+    ):
         if known:
             crisp = best_answers(asked.expression, facts, k, limit=limit)
             given = judged(asked.expression, truths, [one.entities for one in crisp.answers], conjunction, limit)
@@ -77,7 +79,7 @@ def joined_rows(
 
             wanted = is_new if known is False else lambda _: True
             found = best_answers(asked.expression, truths, k, conjunction, limit, least=least, keep=wanted)
-    follow = holds(asked.expression, facts, [one.entities for one in found.answers])
+        follow = holds(asked.expression, facts, [one.entities for one in found.answers])
     how = {"conjunction": conjunction, "floor": FLOOR, "proven": found.proven, "stopped": found.stopped}
     return asked.rows(run, found.answers, follow, **how)
 
@@ -92,9 +94,14 @@ def covered_rows(
     they leave several there are several questions, and where the selected column stands in two facts its answer must pass
     two: no questions of either sort were held out, so nothing is promised.
     """
+    with Deadline(seconds) as limit:
+        return _covered(run, asked, coverage, limit, new_only=new_only)
+
+
+def _covered(run: Trained, asked: Asked, coverage: float, limit: Deadline, *, new_only: bool) -> QueryRows:
     one, link = _link_of(asked.expression, asked.text)
     facts, names = FactTruths(run.stored, run.known), run.entities
-    given, rest = _rest_of(facts, one, link, asked.text, Limit(seconds))
+    given, rest = _rest_of(facts, one, link, asked.text, limit)
     position = next(at for at, term in enumerate(link.terms) if term in one.head)
     filled = tuple(
         None if at == position else term if isinstance(term, str) else names[given[term]]
@@ -150,7 +157,7 @@ def _link_of(expression: Expression, query: str) -> tuple[Conjunction, Stored]:
 
 
 def _rest_of(
-    facts: FactTruths, one: Conjunction, link: Stored, query: str, limit: Limit
+    facts: FactTruths, one: Conjunction, link: Stored, query: str, limit: Deadline
 ) -> tuple[Assignment, tuple[WitnessFact, ...]]:
     """Return the entities that known facts leave for the other variables of a link, and these facts."""
     others = tuple(atom for atom in one.atoms if atom is not link)

@@ -21,7 +21,7 @@ from relatum.querysets.query_set import GradedQuery, QuerySet
 from relatum.records import Record, Records, columns_of
 from relatum.runs.join_truths import RunTruths
 from relatum.runs.trained import Trained
-from relatum.time_limit import Limit
+from relatum.time_limit import Deadline
 
 _DEEPEST = 1000  # answers that are looked at; those further down share the ranks that are left
 RANKED_FLOOR = 0.0  # facts below the usual floor count here: an unlikely answer can still be likelier than all others
@@ -116,7 +116,7 @@ def rank_query(
     predicted_alone: bool = False,
 ) -> RankedQuery:
     """Return the ranks of the hard answers to a query by the best answers to it, arguments as of `evaluate_queries`."""
-    began, limit = time.perf_counter(), Limit(seconds)
+    began, limit = time.perf_counter(), Deadline(seconds)
     easy, hard = ({tuple(map(truths.entity, one)) for one in part} for part in (query.easy, query.hard))
     listed, waiting, wrong, least = [], set(hard), 0, 0.0
     new = truths.without_known() if predicted_alone and isinstance(truths, RunTruths) else truths

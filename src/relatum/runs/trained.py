@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
@@ -53,13 +54,15 @@ from relatum.runs.directory import JOURNAL, SPEC, load_facts, load_fitted, read_
 from relatum.runs.journal import Journal, TrainingHistory, history_of, read_history
 from relatum.runs.spec import Spec
 from relatum.runs.validated import Validated, answer_sets_of
-from relatum.time_limit import Limit
+from relatum.time_limit import Deadline, TimeOverError, check_time, held, is_hurried
 from relatum.workers.ranking import scorer_of_group
 
 Kept = TypeVar("Kept")
 Kind = TypeVar("Kind", bound="Trained")  # how a run is made of others: it stays what it was
 
 SECONDS = 5.0  # that a query may take, and the probabilities of facts of defined relations
+
+_LOOK = 0.05  # seconds between two looks at what is worked out elsewhere
 
 
 class Trained:
@@ -98,6 +101,8 @@ class Trained:
         vars(self).update((name, value) for name, value in own.items() if value is not None)
         self._remembered: dict[str, object] = {}
         self._remembering: dict[str, threading.RLock] = {}
+        self._postponed: set[str] = set()
+        self.later: Callable[[Callable[[], None]], None] | None = None  # where there is somebody to work beside requests
         self.definitions: dict[str, Expression] = {}
         self._extended: tuple[Model, Parameters] | None = None
         self._derivations: dict[str, Hypergraph] = {}
@@ -288,10 +293,11 @@ class Trained:
             new_only: leave out those that follow from what is known already.
             seconds: when to stop with the best that was found; None is no limit.
         """
-        parsed, reasoner = self.parsed(query), self.reasoner
-        with progress("looking for answers", 0 if seconds is None else int(1000 * seconds)) as advance:
-            limit = Limit(seconds, advance if seconds else None)
-            return reasoner.answer(parsed, k, mode, new_only=new_only, limit=limit)
+        with (
+            progress("looking for answers", 0 if seconds is None else int(1000 * seconds)) as advance,
+            Deadline(seconds, advance if seconds else None) as limit,
+        ):
+            return self.reasoner.answer(self.parsed(query), k, mode, new_only=new_only, limit=limit)
 
     def parsed(self, query: str | Query) -> Query:
         """Return a query over stored relations alone, whose names are those of entities."""
@@ -436,7 +442,7 @@ class Trained:
             return None
         if relation not in self.definitions:
             return self.calibration.probability(self.model.schema.id(relation), scores)
-        return self.reasoner.probability(self.definitions[relation], columns, Limit(SECONDS))
+        return self.reasoner.probability(self.definitions[relation], columns, Deadline(SECONDS))
 
     def known_of(self, relation: str) -> KnownAnswers:
         """Return what is known of a relation: its facts, or what follows from facts by its definition."""
@@ -445,11 +451,35 @@ class Trained:
     def remembered(self, name: str, work_out: Callable[[], Kept]) -> Kept:
         """Return what was worked out once under a name, or is now; it is kept as long as the run is in memory."""
         if name not in self._remembered:
-            # A lock for each name: what is worked out may itself remember something, and others need not wait for it.
-            with self._remembering.setdefault(name, threading.RLock()):
-                if name not in self._remembered:
-                    self._remembered[name] = work_out()
+            while name in self._postponed and is_hurried():
+                check_time()
+                time.sleep(_LOOK)
+            try:
+                self._work_out(name, work_out)
+            except TimeOverError:
+                self._postpone(name, work_out)
+                raise
         return cast(Kept, self._remembered[name])
+
+    def _work_out(self, name: str, work_out: Callable[[], object]) -> None:
+        # A lock for each name: what is worked out may itself remember something, and others need not wait for it.
+        with held(self._remembering.setdefault(name, threading.RLock())):
+            if name not in self._remembered:
+                self._remembered[name] = work_out()
+
+    def _postpone(self, name: str, work_out: Callable[[], object]) -> None:
+        """Have what no request has time for be worked out beside them; others that want it wait for that."""
+        if self.later is None or name in self._postponed or not is_hurried():
+            return
+
+        def work() -> None:
+            try:
+                self._work_out(name, work_out)
+            finally:
+                self._postponed.discard(name)
+
+        self._postponed.add(name)
+        self.later(work)
 
     def remembers(self, name: str) -> bool:
         """Return whether something is kept under a name."""

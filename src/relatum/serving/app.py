@@ -24,7 +24,8 @@ from uvicorn.supervisors import Multiprocess
 from relatum.errors import RelatumError
 from relatum.listening import serve_until_signal
 from relatum.progress import silence
-from relatum.resources.limits import MOST_TEXT, BusyError
+from relatum.resources.limits import MOST_TEXT
+from relatum.serving.attended import Attended
 from relatum.serving.decisions import Decisions
 from relatum.serving.errors import STATUSES, Refusal, RequestError, refusal_of
 from relatum.serving.hosted import candidate_memory, prepare
@@ -33,6 +34,7 @@ from relatum.serving.routes_decisions import decided
 from relatum.serving.routes_server import API_VERSION, server
 from relatum.serving.security import Guard, ServerSettings
 from relatum.serving.site import HTML, JSON, Site, json_of, site_of, wants_json
+from relatum.time_limit import TimeOverError
 
 _LOG = logging.getLogger("relatum.serving")
 _MOST_LISTED = 20  # things that are wrong with one request
@@ -91,7 +93,7 @@ def _app_of_process(folders: Sequence[Path], settings: ServerSettings) -> ASGIAp
 def create_app(folders: Iterable[Path], settings: ServerSettings | None = None) -> ASGIApp:
     """Return a server of the runs in some directories, with all that requests must pass before."""
     settings = settings or ServerSettings()
-    return Guard(_inner_app(Site(folders, settings)), settings)
+    return Guard(Attended(_inner_app(Site(folders, settings))), settings)
 
 
 def _inner_app(site: Site) -> FastAPI:
@@ -181,7 +183,7 @@ def _refused(request: Request, error: Exception) -> Response:
     """Return the refusal that an error becomes."""
     site = site_of(request)
     refusal = refusal_of(error, site.shown)
-    seconds = 1 if isinstance(error, BusyError) else getattr(error, "retry_after", None)
+    seconds = 1 if isinstance(error, TimeOverError) else getattr(error, "retry_after", None)
     headers = {} if seconds is None else {"retry-after": str(seconds)}
     if wants_json(request) or request.scope["path"].startswith("/-/") or request.method == "POST":
         return Response(json_of(refusal), refusal.status, headers, JSON)

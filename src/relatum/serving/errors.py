@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from relatum.errors import NumericError, RelatumError, StoreError, UnknownNameError
 from relatum.formatting import visible
-from relatum.resources.limits import BusyError
+from relatum.time_limit import TimeOverError
 
 _LONGEST = 500  # characters of a message: what it quotes may be long
 
@@ -81,7 +81,7 @@ def refusal_of(error: Exception, shown: Callable[[str], str] = str) -> Refusal:
     if isinstance(error, UnknownNameError):
         return _one(404, error.code, shown(str(error)), error.nearest)
     if isinstance(error, RelatumError):
-        status = 503 if isinstance(error, BusyError) else 500 if isinstance(error, NumericError | StoreError) else 400
+        status = 503 if isinstance(error, TimeOverError) else 500 if isinstance(error, NumericError | StoreError) else 400
         return _one(status, error.code, shown(str(error)))
     return _one(500, STATUSES[500][0], "the server failed; its log says why")
 

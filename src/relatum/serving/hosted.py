@@ -16,12 +16,14 @@ from relatum.errors import RelatumError, SettingError, UnknownNameError
 from relatum.inference.scoring import CandidateSides
 from relatum.memory import free
 from relatum.resources.facts import fact_index
+from relatum.resources.later import Later
 from relatum.resources.names import suggest
 from relatum.resources.overview import overview
 from relatum.runs.directory import why_no_run
 from relatum.runs.lookup import name_index
 from relatum.runs.sql_answers import views_of
 from relatum.serving.errors import RequestError
+from relatum.time_limit import held, unhurried
 
 Signature = frozenset[tuple[str, int, int, int]]
 
@@ -61,10 +63,11 @@ class HostedRun:
         name: the name in addresses.
         folder: the run directory, whose model may be yet to come.
         candidate_bytes: that its packed candidates may take; None leaves it to `CandidateSides`.
+        later: works out what no request has time for.
     """
 
-    def __init__(self, name: str, folder: Path, candidate_bytes: int | None = None) -> None:
-        self.name, self.folder, self._candidate_bytes = name, folder, candidate_bytes
+    def __init__(self, name: str, folder: Path, candidate_bytes: int | None = None, later: Later | None = None) -> None:
+        self.name, self.folder, self._candidate_bytes, self._later = name, folder, candidate_bytes, later
         close_folder(folder)
         self.loaded_at: float | None = None
         self.problem: str | None = None  # why what is on disk now is not what is served
@@ -88,7 +91,7 @@ class HostedRun:
     def run(self) -> Run:
         """Return the run; the first caller loads it, and others wait for that."""
         if self._run is None:
-            with self._loading:
+            with held(self._loading), unhurried():
                 if self._run is None:
                     self._load()
         if self._run is None:
@@ -123,6 +126,7 @@ class HostedRun:
         try:
             run = _whole_run(self.folder)
             run.candidate_sides = CandidateSides(self._candidate_bytes)
+            run.later = self._later
             if self._run is not None:  # while it serves, there is time to build what the new one needs
                 prepare(run)
         except (RelatumError, OSError) as error:
@@ -149,11 +153,12 @@ class HostedRuns(dict[str, HostedRun]):
 
     def __init__(self, folders: Iterable[Path], candidate_bytes: int | None = None) -> None:
         super().__init__()
+        self.later = Later()
         several = list(folders)
         most = candidate_memory(candidate_bytes) // max(1, len(several))
         for folder in several:
             name = self._free_name(folder)
-            self[name] = HostedRun(name, folder, most)
+            self[name] = HostedRun(name, folder, most, self.later)
         if not self:
             raise SettingError("no-run-to-serve", "there is no run to serve", remedy="name a run directory")
 

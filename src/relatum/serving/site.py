@@ -19,6 +19,7 @@ from relatum.serving.errors import RequestError
 from relatum.serving.hosted import HostedRuns
 from relatum.serving.pages import render
 from relatum.serving.security import ServerSettings
+from relatum.time_limit import Deadline
 from relatum.version import __version__
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ def json_of(value: object) -> bytes:
 class Workers:
     """A pool of threads that takes so much work at once and refuses more.
 
-    A thread cannot be stopped from outside. Work that takes too long is answered with a refusal, but counts as taken until
-    it ends; that it ends is up to the limits of time inside.
+    Work that takes too long is answered with a refusal, and given up where it next looks at the clock. So is work whose
+    client has gone. Until then it counts as taken.
 
     Args:
         threads: that work.
@@ -67,8 +68,14 @@ class Workers:
             with contextlib.suppress(RuntimeError):  # a server that has stopped meanwhile needs it no more
                 loop.call_soon_threadsafe(ended)
 
+        deadline = Deadline(self.seconds)
+
+        def timed() -> _Found:
+            with deadline:
+                return work()
+
         self.taken += 1
-        at_work = self._pool.submit(work)
+        at_work = self._pool.submit(timed)
         at_work.add_done_callback(end)
         try:
             async with asyncio.timeout(self.seconds) as clock:
@@ -78,6 +85,8 @@ class Workers:
                 raise
             text = f"the answer takes longer than {self.seconds:g} seconds; ask for less, or start the server with --seconds"
             raise RequestError(503, text, retry_after=_RETRY_AFTER) from None
+        finally:
+            deadline.cancel()  # nobody waits any more
 
     def close(self) -> None:
         """Take no more work; what is at work ends by itself."""
@@ -164,6 +173,7 @@ class Site:
         """Stop working and close the decisions."""
         self.workers.close()
         self.slow_workers.close()
+        self.runs.later.close()
         if self.decisions is not None:
             self.decisions.close()
 

@@ -25,6 +25,7 @@ from relatum.sql.bound import (
 from relatum.sql.catalog import Catalog, CatalogTable
 from relatum.sql.scope import Scope, matching, references_of
 from relatum.sql.syntax import SET_OPERATIONS, ColumnName, Constant, Name, Syntax, bare, parts_of
+from relatum.time_limit import check_time
 
 with optional("sqlglot", extra="sql"):
     from sqlglot import exp
@@ -246,6 +247,7 @@ class Binder:
         return tuple(found.values()), tuple(found)
 
     def _condition(self, node: exp.Expr, scope: Scope, named: _Named) -> BoundCondition:
+        check_time()
         node = bare(node)
         match node:
             case exp.And() | exp.Or():

@@ -13,6 +13,7 @@ from relatum.algebra import Expression
 from relatum.data.column_types import ColumnType
 from relatum.errors import DataError
 from relatum.sql.catalog import CatalogTable
+from relatum.time_limit import check_time
 
 _ALTERNATIVES = "AND, OR, NOT, IN and EXISTS"
 
@@ -137,6 +138,7 @@ class Branch:
     absent: tuple[Branch, ...] = ()
 
     def __add__(self, other: Branch) -> Branch:
+        check_time()
         return Branch(
             tuple(dict.fromkeys(self.sources + other.sources)),
             tuple(dict.fromkeys(self.equalities + other.equalities)),

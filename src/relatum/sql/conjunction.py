@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from relatum.algebra import Expression, Filter, Join, Product, Project, Rename, SelectConstant, SelectEqual
 from relatum.errors import DataError
+from relatum.time_limit import check_time
 
 _MOST_SOURCES = 64
 
@@ -89,6 +90,7 @@ class Conjunction:
         return columns
 
     def _absorb(self, node: Expression) -> list[int]:
+        check_time()
         match node:
             case Project(child, positions) | Rename(child, positions):
                 columns = self._absorb(child)
@@ -118,6 +120,7 @@ class Conjunction:
 
     def build(self, outputs: Sequence[int]) -> Expression | None:
         """Return the expression whose columns are `outputs`, each of which stands there once; None if nothing can hold."""
+        check_time()
         unequal = self._inequalities()
         if unequal is None:
             return None
