@@ -30,6 +30,7 @@ ALL_ONLY = {
     "stranger": "types everything that documents show",
     "tables/test_changes_kills.py": "kills processes that fill databases",
     "tables/test_importer_hostile.py": "imports what is very large or very odd",
+    "test_connections.py": "waits for clients that are let go",
     "test_docs.py": "runs every snippet",
     "test_docs_numbers.py": "is about documents",
     "test_errors_shortage.py": "starts processes with little memory",
