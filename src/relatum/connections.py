@@ -1,7 +1,7 @@
 """What connections to a server may take before their requests are looked at: bytes, time, and how many there may be.
 
-httptools has no limits of its own, so this stands between the sockets and uvicorn. A client that keeps the server waiting is
-told so and let go. Where connections are full, the one that waits longest makes room: sockets that send nothing keep nobody out.
+httptools has no limits of its own, so this stands between the sockets and uvicorn. A client that keeps the server waiting is told
+so and let go. Where connections are full, the one that waits longest makes room: sockets that send nothing keep nobody out.
 """
 
 from __future__ import annotations
@@ -195,9 +195,8 @@ class Connection(HttpToolsProtocol):
         elif self._unread_since is None:
             self._unread_since = now
         patience = front.whole_seconds if self._in_body else front.head_seconds
-        if (self._refused_at is not None and now - self._refused_at > _LINGER) or (
-            self._unread_since is not None and now - self._unread_since > front.whole_seconds
-        ):
+        unread = self._unread_since is not None and now - self._unread_since > front.whole_seconds
+        if unread or (self._refused_at is not None and now - self._refused_at > _LINGER):
             self.transport.abort()
         elif self._waits_since is not None and now - self._waits_since > patience and not self.flow.read_paused:
             self.refuse(408)
