@@ -1,7 +1,7 @@
 """What connections to a server may take before their requests are looked at: bytes, time, and how many there may be.
 
-httptools has no limits of its own, so this stands between the sockets and uvicorn. A client that keeps the server waiting is told
-so and let go. Where connections are full, the one that waits longest makes room: sockets that send nothing keep nobody out.
+httptools has no limits of its own, so this stands between sockets and uvicorn. A client that keeps the server waiting is
+told so and let go. Where connections are full, the one that waits longest makes room: silent sockets keep nobody out.
 """
 
 from __future__ import annotations

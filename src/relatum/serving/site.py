@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from ipaddress import IPv6Address
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -45,20 +46,37 @@ class Site:
     def __init__(self, folders: Iterable[Path], settings: ServerSettings) -> None:
         self.settings, self.runs = settings, HostedRuns(folders, settings.candidate_bytes)
         self.decisions = None if settings.decisions is None else Decisions(settings.decisions)
-        self.workers = Workers(settings.threads, settings.waiting, settings.seconds)
+        threads, most, seconds = settings.threads, settings.waiting, settings.seconds
+        self._workers = Workers(threads, most, max(1, most // 2), seconds)
         # What may take seconds has threads of its own, so that quick answers do not wait behind it.
-        self.slow_workers = Workers(settings.threads, max(1, settings.waiting // 4), settings.seconds)
+        self._slow_workers = Workers(threads, max(1, most // 4), max(1, most // 32), seconds, others=1)
+
+    @property
+    def taken(self) -> int:
+        """How many requests are being answered or waiting for that."""
+        return self._workers.taken + self._slow_workers.taken
+
+    @property
+    def most(self) -> int:
+        """How many of these there may be."""
+        return self._workers.most + self._slow_workers.most
 
     @property
     def seconds(self) -> float:
         """How long the search for answers may take."""
         return min(_MOST_INSIDE, _INSIDE * self.settings.seconds)
 
-    async def of_run(self, name: str, work: Callable[[Run], _Found], *, slow: bool = False) -> _Found:
+    async def at_work(self, request: Request, work: Callable[[], _Found], *, slow: bool = False) -> _Found:
+        """Return what some work gives that a request asks for, in a thread; `slow` is what may take seconds."""
+        return await (self._slow_workers if slow else self._workers).run(client_of(request), work)
+
+    async def of_run(
+        self, request: Request, name: str, work: Callable[[Run], _Found], *, slow: bool | Callable[[Run], bool] = False
+    ) -> _Found:
         """Return what some work gives on a run, in a thread; a run that is not loaded yet is waited for."""
         hosted = self.runs[name]
-        threads = self.slow_workers if slow or not hosted.is_loaded else self.workers
-        return await threads.run(lambda: work(hosted.run()))
+        is_slow = not hosted.is_loaded or (slow if isinstance(slow, bool) else slow(hosted.run()))
+        return await self.at_work(request, lambda: work(hosted.run()), slow=is_slow)
 
     def shown(self, text: str) -> str:
         """Return a message as clients may see it, without the paths of runs."""
@@ -95,7 +113,7 @@ class Site:
         template: str = "",
         parts: Callable[[Run], dict[str, object]] = lambda _: {},
         *,
-        slow: bool = False,
+        slow: bool | Callable[[Run], bool] = False,
     ) -> Response:
         """Return a resource of a run as JSON or, with what else its template takes, as a page, by the address."""
         as_json = wants_json(request)
@@ -104,7 +122,7 @@ class Site:
             found = work(loaded)
             return json_of(found) if as_json else self.page(request, template, run, page=found, **parts(loaded))
 
-        return Response(await self.of_run(run, written, slow=slow), media_type=JSON if as_json else HTML)
+        return Response(await self.of_run(request, run, written, slow=slow), media_type=JSON if as_json else HTML)
 
     def page(self, request: Request, template: str, run: str = "", **shown: object) -> bytes:
         """Return a page: a template with what it shows."""
@@ -112,8 +130,8 @@ class Site:
 
     def close(self) -> None:
         """Stop working and close the decisions."""
-        self.workers.close()
-        self.slow_workers.close()
+        self._workers.close()
+        self._slow_workers.close()
         if self.decisions is not None:
             self.decisions.close()
 
@@ -122,6 +140,15 @@ def site_of(request: Request) -> Site:
     """Return the site that a request is sent to."""
     site: Site = request.app.state.site
     return site
+
+
+def client_of(request: Request) -> str:
+    """Return who sends a request, as far as shares go: an address or, since hosts have many of IPv6, the network of one."""
+    host = "" if request.client is None else request.client.host
+    if ":" not in host:
+        return host
+    address = IPv6Address(host.partition("%")[0])
+    return str(address.ipv4_mapped or address.exploded[:19])
 
 
 def wants_json(request: Request) -> bool:
