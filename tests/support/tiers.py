@@ -18,6 +18,7 @@ ALL_ONLY = {
     "inference/test_ranking_against_pykeen.py": "needs a peer",
     "kernels/test_jit.py": "compiles kernels anew",
     "mcp/test_serve.py": "starts servers",
+    "mcp/test_stdio.py": "starts servers",
     "paper/test_figures.py": "needs matplotlib",
     "report/test_page_in_a_browser.py": "needs a browser",
     "resources/test_limits.py": "asks for minutes, and counts memory",
