@@ -1,4 +1,4 @@
-"""`python -m torture.server`: a process with everything imported that forks one child for each command.
+"""`python -m torture.forking`: a process with everything imported that forks one child for each command.
 
 To start Python, torch and compiled kernels takes seconds, a fork milliseconds. Requests are lines of JSON on standard
 input, answers lines of JSON on standard output, in order:
