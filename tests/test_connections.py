@@ -18,6 +18,7 @@ from relatum.connections import HEAD_BYTES, MOST_HEADERS, REFUSALS, Front
 from support.served import listening
 
 BODY = 1 << 10
+CHUNKED = b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
 
@@ -86,16 +87,11 @@ def answer(client: socket.socket) -> tuple[int, bytes]:
         (431, [b"GET / HTTP/1.1\r\n", *repeat(b"X-a: " + b"b" * 1000 + b"\r\n", 100_000)]),
         (431, [b"GET / HTTP/1.1\r\nX-a: ", *repeat(b"b" * (1 << 16), 1600)]),
         (431, [b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * (MOST_HEADERS + 1) + b"\r\n"]),
-        (
-            413,
-            [
-                b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n",
-                *repeat(b"x: " + b"y" * 1000 + b"\r\n", 100_000),
-            ],
-        ),
+        (413, [CHUNKED + b"x: ", *repeat(b"y" * (1 << 16), 1600)]),
+        (431, [CHUNKED, *repeat(b"x: y\r\n" * 10_000, 1600)]),
         (400, [b"\x16\x03\x01\x00 what is this\r\n\r\n"]),
     ],
-    ids=["address", "headers", "a header", "small headers", "trailers", "no HTTP"],
+    ids=["address", "headers", "a header", "small headers", "a trailer", "trailers", "no HTTP"],
 )
 def test_what_is_too_long_is_refused_and_not_kept(status: int, pieces: list[bytes]) -> None:
     with listening(App(), Front(BODY)) as port:

@@ -23,6 +23,7 @@ TRIALS = {
     "damage": (2000, 8),
     "fuzz": (1_000_000, 300),  # for each parser
     "surroundings": (200, 6),
+    "server": (100_000, 1000),
 }
 
 

@@ -35,10 +35,10 @@ REFUSALS = {
     503: ("overloaded", "too much is at work, or the answer takes too long"),
 }
 
-_PIECE = 1 << 14  # bytes that are looked at before they are counted
+_PIECE = 1 << 12  # bytes that are looked at before they are counted
 _MOST_PIPELINED = 16  # requests that a client may send before it has an answer
 _LINGER = 1.0  # seconds in which a client that was refused may read why
-_THROWN_BYTES = 1 << 20  # that are read of it meanwhile, and thrown away
+_THROWN_BYTES = 1 << 17  # that are read of it meanwhile, and thrown away
 _OWN_FILES = 64  # that are left to everything but connections
 _TOLD_EVERY = 60.0  # seconds
 
@@ -134,6 +134,9 @@ class Connection(HttpToolsProtocol):
             return
         for start in range(0, len(data), _PIECE):
             self._take(data[start : start + _PIECE])
+            if self._refused_at is not None:  # the rest is not looked at
+                self._taken += len(data) - start
+                return
 
     def _take(self, data: bytes) -> None:
         self._unset_keepalive_if_required()
@@ -152,7 +155,9 @@ class Connection(HttpToolsProtocol):
         except httptools.HttpParserError:
             self.refuse(self._fault)
             return
-        if self._taken > HEAD_BYTES and not self._in_body:
+        if self.headers and len(self.headers) > 2 * MOST_HEADERS:  # with those behind a body
+            self.refuse(431)
+        elif self._taken > HEAD_BYTES and not self._in_body:
             self.refuse(414 if len(self.url) > HEAD_BYTES // 2 else 431)
         elif self._taken > self._front.rest_bytes:
             self.refuse(413)
