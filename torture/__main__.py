@@ -26,6 +26,7 @@ TRIALS = {
     "links": (300, 8),
     "artefacts": (2000, 8),
     "clocks": (1000, 24),
+    "server": (100_000, 1000),
 }
 
 

@@ -134,7 +134,7 @@ class Commands:
     def __enter__(self) -> Commands:
         with self._log.open("wb") as log:
             self._server = subprocess.Popen(
-                [sys.executable, "-m", "torture.server"],
+                [sys.executable, "-m", "torture.forking"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

@@ -1,133 +1,222 @@
-"""`python -m torture.server`: a process with everything imported that forks one child for each command.
+"""Attack a server on loopback: requests without end, no descriptors left, and one client that wants all of its time.
 
-To start Python, torch and compiled kernels takes seconds, a fork milliseconds. Requests are lines of JSON on standard
-input, answers lines of JSON on standard output, in order:
-
-- `{"run": {...}}` starts a command as `torture.commands.Command` says, and answers with the number of its process;
-- `{"here": {...}}` runs it in this process, which keeps the kernels and modules that it has loaded;
-- `{"wait": PROCESS, "seconds": S}` answers with its exit code, -9 if it was killed, or null if it is still running.
+A client beside the attackers must have its answers: as fast as before them, within three times, and never refused.
 """
 
 from __future__ import annotations
 
-import atexit
-import ctypes
-import gc
 import json
 import os
+import re
+import socket
+import subprocess
 import sys
 import tempfile
 import threading
 import time
-import traceback
-from typing import Any, NoReturn
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import quote
 
-PAUSE = 0.002  # seconds between two looks at a process
+from torture.campaign import Campaign
 
-
-def serve() -> dict[str, Any] | None:
-    """Answer requests until there are no more and return None; in a forked child, return the command to run."""
-    requests, answers = os.fdopen(os.dup(0), "r"), os.fdopen(os.dup(1), "w")
-    for line in iter(requests.readline, ""):
-        request = json.loads(line)
-        if "run" in request:
-            gc.freeze()  # what is there already: the child need not look through it, nor copy its pages
-            child = os.fork()
-            if child == 0:
-                requests.close()
-                answers.close()
-                return dict(request["run"])
-            answer: object = child
-        elif "here" in request:
-            answer = _run_here(request["here"])
-        else:
-            answer = _wait(request["wait"], request["seconds"])
-        answers.write(json.dumps(answer) + "\n")
-        answers.flush()
-    return None
-
-
-def become(command: dict[str, Any]) -> None:
-    """Make this process that of a command: its folder, variables, streams, limits and the fault that strikes it."""
-    os.setpgid(0, 0)
-    _surround(command)
-    for limit, value in command["limits"].items():
-        import resource
-
-        number = getattr(resource, limit)
-        resource.setrlimit(number, (value, resource.getrlimit(number)[1]))
-    if command["torture"]:
-        ctypes.CDLL(None).torture_arm(command["torture"].encode())
+MEMORY = 200  # MB that a server may grow by
+SLOWER = 3.0  # times that a client may wait for its answers
+LEAST = 0.05  # seconds that are no matter
+FULL = 10_000  # requests from which on the times of the client beside are compared
+QUIET, LASTING = 20.0, 60.0  # seconds
+FILES = 128
+JOIN = (
+    "SELECT a.buyer FROM sold a JOIN sold b ON a.seller = b.buyer JOIN sold c ON b.seller = c.buyer JOIN bought d"
+    " ON c.seller = d.buyer JOIN bought e ON d.item = e.item JOIN sold f ON e.buyer = f.seller WHERE NOT known"
+)
+PAGES = (
+    "/",
+    "/run",
+    "/run/ask?q=" + quote("sold(drew, ?, book)"),
+    "/run/missing",
+    "/run/missing/sold",
+    "/run/entity/drew",
+    "/run/relation/sold",
+    "/-/health",
+)
 
 
-def _surround(command: dict[str, Any]) -> None:
-    for number, name in enumerate((os.devnull, command["out"], command["err"])):
-        opened = os.open(name, os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        os.dup2(opened, number)
-        os.close(opened)
-    os.chdir(command["folder"])
-    os.environ.update(command["environment"])
-    tempfile.tempdir = None
-    sys.argv = ["relatum", *command["arguments"]]
-    from relatum import closed_folders, files, progress
+def attack(campaign: Campaign) -> None:
+    """Attack a server of a small run in three ways."""
+    import relatum
 
-    closed_folders._CLOSED.clear()
-    files._swept.clear()  # what this process has looked at is not what a new one has
-    progress._announced.clear()
+    folder = campaign.folder / "run"
+    relatum.fit("example", folder, dim=20, epochs=20, progress=False)
+    full = campaign.size >= FULL
+    _flood(campaign, folder, full=full)
+    _silence(campaign, folder)
+    _joins(campaign, folder, *((80, 30.0) if full else (16, 6.0)))
 
 
-def end(code: int) -> NoReturn:
-    """End as any process does, but for tearing down all modules, which would take longer than most commands."""
-    threading._shutdown()
-    atexit._run_exitfuncs()
-    os._exit(code)
+@dataclass(frozen=True)
+class Server:
+    """A server that runs."""
+
+    process: subprocess.Popen[str]
+    port: int
+    log: Path
+
+    @property
+    def memory(self) -> int:
+        """The resident memory in MB."""
+        return int(re.findall(r"VmRSS:\s+(\d+)", Path(f"/proc/{self.process.pid}/status").read_text())[0]) // 1024
+
+    def get(self, path: str, source: str = "127.0.0.1") -> tuple[int, float]:
+        """Return the status of an address, 0 for none, and the seconds that it took."""
+        began = time.monotonic()
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=30, source_address=(source, 0))
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            answer.read()
+            return answer.status, time.monotonic() - began
+        except OSError:
+            return 0, time.monotonic() - began
+        finally:
+            connection.close()
+
+    def views(self, until: threading.Event, a_second: float = 10.0) -> list[tuple[str, int, float]]:
+        """Return the status and seconds of pages that are looked at until something has happened."""
+        found = list[tuple[str, int, float]]()
+        while not until.wait(1 / a_second):
+            path = PAGES[len(found) % len(PAGES)]
+            found.append((path, *self.get(path)))
+        return found
 
 
-def _run_here(command: dict[str, Any]) -> int:
-    streams, before = [os.dup(number) for number in range(3)], dict(os.environ)
-    _surround(command)
-    code = _run_to_code()
-    for number, stream in enumerate(streams):
-        os.dup2(stream, number)
-        os.close(stream)
-    os.environ.clear()
-    os.environ.update(before)
-    if threading.active_count() > 1:
-        raise RuntimeError(f"relatum {' '.join(command['arguments'])} leaves threads, which no forked child would have")
-    return code
+@contextmanager
+def _server(folder: Path, files: int = 4096) -> Iterator[Server]:
+    """Yield a server that has answered each page once."""
+    command = [sys.executable, "-m", "relatum", "serve", str(folder), "--port", "0"]
+    limited = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *command]
+    with (
+        tempfile.NamedTemporaryFile(prefix="log", dir=folder.parent) as log,
+        subprocess.Popen(limited, stdout=subprocess.PIPE, stderr=log, text=True) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            server = Server(process, int(line.split("http://127.0.0.1:")[1].split("/")[0]), Path(log.name))
+            for path in PAGES * 3:
+                server.get(path)
+            yield server
+        finally:
+            process.terminate()
 
 
-def _wait(process: int, seconds: float) -> int | None:
-    until = time.monotonic() + seconds
-    while True:
-        found, status = os.waitpid(process, os.WNOHANG)
-        if found:
-            return os.waitstatus_to_exitcode(status)
-        if time.monotonic() > until:
-            return None
-        time.sleep(PAUSE)
+def _after(seconds: float) -> threading.Event:
+    event = threading.Event()
+    clock = threading.Timer(seconds, event.set)
+    clock.daemon = True
+    clock.start()
+    return event
 
 
-def _run_to_code() -> int:
-    from relatum.__main__ import main
+def _flood(campaign: Campaign, folder: Path, *, full: bool) -> None:
+    """Send slow, endless and half requests from many sockets beside a client that looks at pages."""
+    sockets = 500 if full else 60
+    with _server(folder) as server:
+        quiet, start = server.views(_after(QUIET if full else 2.0)), server.memory
+        given = [str(one) for one in (server.port, campaign.seed, campaign.first, campaign.size, sockets)]
+        ended, most, began = threading.Event(), start, time.monotonic()
+        command = [sys.executable, "-m", "torture.flood", *given]
+        # Attackers have machines of their own; here they leave the processors to the server.
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=lambda: os.nice(4)) as flood:
 
-    try:
-        main()
-        code = 0
-    except SystemExit as ended:
-        code = int(ended.code or 0)
-    except BaseException:
-        traceback.print_exc()
-        code = 1
-    sys.stdout.flush()
-    sys.stderr.flush()
-    return code
+            def watch() -> None:
+                nonlocal most
+                while flood.poll() is None:
+                    most = max(most, server.memory)
+                    time.sleep(0.1)
+                ended.set()
+
+            watching = threading.Thread(target=watch)
+            watching.start()
+            said, beside = list[str](), list[tuple[str, int, float]]()
+            assert flood.stdout is not None
+            reading = threading.Thread(target=lambda: said.append(flood.stdout.read() if flood.stdout else ""))
+            reading.start()
+            beside = server.views(ended)
+            reading.join()
+            watching.join()
+        lasted = time.monotonic() - began
+        log = server.log.read_text()
+    found = json.loads(said[0])
+    for kind, one in found["kinds"].items():
+        campaign.record(kind, campaign.first, tried=int(one["tried"]), slowest=one["slowest"])
+    for kind, number, fault in found["faults"]:
+        campaign.record(kind, number, fault, tried=0)
+    before, after = _slowest(quiet), _slowest(beside)
+    faults = [f"{path} is {status}" for path, status, _ in beside if status != 200]
+    if full and after > max(SLOWER * before, LEAST):
+        faults.append(f"99 % of pages came within {1000 * after:.0f} ms, without the attack within {1000 * before:.0f} ms")
+    if most - start > MEMORY:
+        faults.append(f"memory grew by {most - start} MB")
+    if "Traceback" in log:
+        faults.append("a traceback in the log")
+    slowest = max(taken for *_, taken in beside)
+    _record(campaign, "pages beside these", faults, len(beside), slowest)
+    print(
+        f"server: {campaign.size:,} requests from {sockets} sockets in {lasted:.0f} s; 99 % of pages within "
+        f"{1000 * after:.0f} ms, quiet {1000 * before:.0f} ms; memory {start} MB, at most {most} MB"
+    )
 
 
-if __name__ == "__main__":
-    import relatum.cli  # noqa: F401
+def _slowest(views: list[tuple[str, int, float]]) -> float:
+    times = sorted(taken for *_, taken in views)
+    return times[int(0.99 * len(times))]
 
-    command = serve()
-    if command is not None:
-        become(command)
-        end(_run_to_code())
+
+def _record(campaign: Campaign, kind: str, faults: list[str], tried: int, slowest: float) -> None:
+    campaign.record(kind, campaign.first, tried=tried, slowest=slowest)
+    for fault in faults:
+        campaign.record(kind, campaign.first, fault, tried=0)
+
+
+def _silence(campaign: Campaign, folder: Path) -> None:
+    """Open more connections than the server may have files, and say nothing."""
+    with _server(folder, FILES) as server:
+        silent = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(200)]
+        views = server.views(_after(3.0))
+        for one in silent:
+            one.close()
+        views += server.views(_after(1.0))
+        lines = [line for line in server.log.read_text().splitlines() if "compiling kernels" not in line]
+    faults = [f"{path} is {status}" for path, status, _ in views if status != 200]
+    if len(lines) != 1 or "connections" not in lines[0]:
+        faults.append(f"the log has {len(lines)} lines: {' '.join(lines)[:200]}")
+    _record(campaign, "pages while descriptors are exhausted", faults, len(views), max(taken for *_, taken in views))
+
+
+def _joins(campaign: Campaign, folder: Path, connections: int, seconds: float) -> None:
+    """Ask a costly join from one address, again and again, and look at pages from another."""
+    statuses = Counter[int]()
+    with _server(folder) as server:
+        over, path = _after(seconds), f"/run/ask.json?k=1000&q={quote(JOIN)}"
+
+        def ask() -> None:
+            while not over.is_set():
+                statuses[server.get(path, "127.0.0.2")[0]] += 1
+
+        asking = [threading.Thread(target=ask) for _ in range(connections)]
+        for one in asking:
+            one.start()
+        views = server.views(over)
+        for one in asking:
+            one.join()
+    faults = [f"{path} is {status}" for path, status, _ in views if status != 200]
+    if not statuses[200]:
+        faults.append(f"nobody had an answer: {dict(statuses)}")
+    _record(campaign, "pages beside costly joins", faults, len(views), max(taken for *_, taken in views))
+    campaign.record("costly joins", campaign.first, tried=statuses.total())
+    print(f"server: costly joins from {connections} connections: {statuses[200]} answered, {statuses[503]} refused")

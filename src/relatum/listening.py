@@ -6,7 +6,7 @@ import ipaddress
 import logging
 import socket
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from relatum.errors import RelatumError, SettingError
 from relatum.progress import silence
@@ -14,7 +14,7 @@ from relatum.progress import silence
 if TYPE_CHECKING:
     from uvicorn import Config
 
-_BACKLOG = 1024  # connections that wait to be taken
+_BACKLOG = 1024  # connections that wait to be taken until uvicorn says how many may
 _SHORTEST_TOKEN = 16  # characters
 
 
@@ -54,6 +54,27 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
     listening.listen(_BACKLOG)
     return listening
+
+
+def settings_of(app: object, body_bytes: int, **others: Any) -> Config:
+    """Return how uvicorn is to serve an app, with limits on connections and on what comes before a request is looked at."""
+    from uvicorn import Config  # of an extra
+
+    from relatum.connections import Front
+
+    front = Front(body_bytes)
+    return Config(
+        app,  # type: ignore[arg-type]
+        http=front,  # type: ignore[arg-type]  # it makes what the class of a protocol would
+        ws="none",
+        backlog=front.backlog,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=5,
+        **others,
+    )
 
 
 def serve_until_signal(config: Config, listening: socket.socket) -> None:

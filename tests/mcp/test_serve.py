@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from mcp.client.stdio import StdioServerParameters
 from relatum.listening import is_loopback
 from relatum.mcp.tools import TOOLS
 from support.command_line import Relatum
-from support.mcp_server import Caller, command, environment, http_server
+from support.mcp_server import MALFORMED, Caller, command, environment, http_server
 from support.mistakes import code_of
 
 TOKEN = "a token of the tests"  # noqa: S105
@@ -72,6 +73,17 @@ def status(address: str, **headers: str) -> int:
             return int(found.status)
     except urllib.error.HTTPError as error:
         return error.code
+
+
+@pytest.mark.parametrize("body", MALFORMED)
+def test_what_is_malformed_is_answered_over_http(address: str, body: bytes) -> None:
+    accepted = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    request = urllib.request.Request(address, body, accepted)  # noqa: S310
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(request, timeout=30)  # noqa: S310
+    with caught.value as answer:
+        assert answer.code == 400
+        assert json.loads(answer.read())["error"]["code"] in (-32700, -32600, -32602)
 
 
 def test_another_host_or_origin_is_refused(address: str) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +12,8 @@ import numpy as np
 import pytest
 
 import relatum
+from relatum.data.hypergraph import Hypergraph
+from relatum.data.splitting import hold_out
 from relatum.runs.join_truths import CAP, FLOOR, RunTruths
 from support.run_truths import NAMES, SIZE, check_joins, small_run
 
@@ -69,3 +73,21 @@ def test_without_known_facts_only_what_is_predicted_counts(small: relatum.Run) -
         np.testing.assert_array_equal(
             alone.fact_values(schema.name, facts), np.where(known, 0.0, truths.fact_values(schema.name, facts))
         )
+
+
+def test_what_is_remembered_of_a_question_does_not_grow_with_what_was_asked_for() -> None:
+    names = [f"e{number}" for number in range(2000)]
+    facts = Hypergraph.of([("near", one, names[(number * 7) % 2000]) for number, one in enumerate(names)])
+    run = relatum.fit(
+        hold_out(facts, 0.05, 0.05, "random", 0, "many", None), dim=2, epochs=1, evidence=False, progress=False
+    )
+    truths = RunTruths(run)
+    questions = np.array([np.arange(400), np.zeros(400)], np.int32)
+    truths.best("near", 1, questions[:, :1], 2000)
+    tracemalloc.start()
+    for number in range(1, 400):
+        truths.best("near", 1, questions[:, number : number + 1], 2000)
+    gc.collect()
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 400 * 1024 + 100_000, "of 400 times 2,000 candidates"

@@ -20,6 +20,17 @@ from mcp.types import TextContent
 from relatum import Run
 from relatum.mcp.tools import server_of
 
+MALFORMED = {
+    rb'{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "score", "arguments": {"fact": "\ud800"}}}': 7,
+    b'{"jsonrpc": "2.0", "id": 8, "method": "ping",}': None,
+    b'{"jsonrpc": "2.0", "id": 9}': 9,
+    b'{"jsonrpc": "1.0", "id": "a", "method": "ping"}': None,
+    b"[]": None,
+    b"\xff\xfe": None,
+    b"[" * 100_000: None,
+}
+"""Lines that are no messages of JSON-RPC, and by which id each is answered."""
+
 
 def command(run: Path, *options: str) -> list[str]:
     """Return the command that serves a run."""

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import uvicorn
 
+from relatum.connections import Front
 from relatum.serving.app import create_app
-from relatum.serving.security import ServerSettings
+from relatum.serving.security import BODY_BYTES, ServerSettings
 
 
 class Got(NamedTuple):
@@ -73,9 +74,10 @@ def served(folders: Iterable[Path], settings: ServerSettings | None = None) -> I
 
 
 @contextmanager
-def listening(app: Any) -> Iterator[int]:
-    """Yield the port at which an app is served."""
-    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", access_log=False, timeout_graceful_shutdown=1)
+def listening(app: Any, front: Front | None = None) -> Iterator[int]:
+    """Yield the port at which an app is served, behind the limits that servers have."""
+    http: Any = front or Front(BODY_BYTES)
+    config = uvicorn.Config(app, port=0, http=http, log_level="error", access_log=False, timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()

@@ -53,7 +53,7 @@ def serve(
 
     for folder in runs:
         require_run(folder)
-    with optional("uvicorn", extra="serve"), optional("fastapi", extra="serve"):
+    with optional("uvicorn", extra="serve"), optional("fastapi", extra="serve"), optional("httptools", extra="serve"):
         from relatum.serving.app import Served
         from relatum.serving.security import ServerSettings
 

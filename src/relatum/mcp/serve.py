@@ -9,8 +9,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from relatum.api import Run
-from relatum.extras import optional
-from relatum.listening import check_token, is_loopback, listen, serve_until_signal
+from relatum.extras import require
+from relatum.listening import check_token, is_loopback, listen, serve_until_signal, settings_of
 from relatum.mcp.tools import server_of
 from relatum.progress import silence
 
@@ -38,8 +38,8 @@ def serve_http(run: Run, name: str, *, host: str = "127.0.0.1", port: int = 8322
         port: the port.
         token: what clients must send as `Authorization: Bearer TOKEN`; None asks for none.
     """
-    with optional("uvicorn", extra="mcp"):
-        import uvicorn
+    for library in ("uvicorn", "httptools"):
+        require(library, extra="mcp")
     from mcp.server.transport_security import TransportSecuritySettings
 
     if token is not None:
@@ -66,11 +66,13 @@ def serve_http(run: Run, name: str, *, host: str = "127.0.0.1", port: int = 8322
     listening = listen(host, port)
     sys.stderr.write(f"relatum: serving {name} at http://{hosts[0]}{PATH}\n")
     sys.stderr.flush()
-    serve_until_signal(uvicorn.Config(app, log_level="warning"), listening)
+    serve_until_signal(settings_of(app, _BODY), listening)
 
 
 def _with_token(app: ASGIApp, token: str) -> ASGIApp:
     """Return an app that answers only those who send the token; it is compared in constant time."""
+    from relatum.connections import refusal  # of libraries of an extra
+
     wanted = f"Bearer {token}".encode()
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
@@ -78,7 +80,7 @@ def _with_token(app: ASGIApp, token: str) -> ASGIApp:
         if scope["type"] != "http" or hmac.compare_digest(sent, wanted):
             await app(scope, receive, send)
             return
-        body = b'{"ok": false, "error": "this server wants a token", "errors": [], "status": 401}'
+        body = refusal(401, "no-token", "this server wants a token")
         headers = [(b"content-type", b"application/json"), (b"www-authenticate", b"Bearer")]
         await send({"type": "http.response.start", "status": 401, "headers": headers})
         await send({"type": "http.response.body", "body": body})

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Annotated, Any, TypeVar, cast
 
 from relatum.api import Run
@@ -17,10 +15,14 @@ from relatum.time_limit import Deadline
 from relatum.version import __version__
 
 with optional("mcp", extra="mcp"):
+    import anyio
+    from anyio import to_thread
     from mcp.server.mcpserver import MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp.types import ToolAnnotations
     from pydantic import Field, RootModel
+
+    from relatum.mcp.stdio import StdioServer
 
 GUIDE = """\
 These tools answer questions about a knowledge hypergraph: facts of any arity, some known, others predicted by a trained
@@ -65,7 +67,7 @@ NewOnly = Annotated[bool, Field(description="Leave out what is known or follows 
 
 def server_of(run: Run, name: str) -> MCPServer:
     """Return a server with a tool for each thing that can be asked of a run, and a prompt that says how to use them."""
-    server = MCPServer(
+    server = StdioServer(
         "relatum", title=f"relatum: {visible(name)}", instructions=GUIDE, version=__version__, log_level="WARNING"
     )
     tools = _Tools(run)
@@ -87,17 +89,18 @@ class _Tools:
     def __init__(self, run: Run) -> None:
         self._run = run
         run.later = run.later or Later()
-        self._free = threading.BoundedSemaphore(_AT_WORK)
+        # Who waits takes no thread: reading and writing need some.
+        self._free, self._threads = anyio.Semaphore(_AT_WORK), anyio.CapacityLimiter(_AT_WORK)
 
-    def schema(self) -> RootModel[overview.RunSchema]:
+    async def schema(self) -> RootModel[overview.RunSchema]:
         """Relations with their columns, number of facts, an example and a question to ask. Call this first."""
-        return self._answer(lambda: overview.schema(self._run))
+        return await self._answer(lambda: overview.schema(self._run))
 
-    def find_entity(self, text: Text, k: FewNames = 10) -> RootModel[names.FoundEntities]:
+    async def find_entity(self, text: Text, k: FewNames = 10) -> RootModel[names.FoundEntities]:
         """Entities by a part of their name or label, or a similar spelling, and the columns they stand in."""
-        return self._answer(lambda: names.find(self._run, text, k))
+        return await self._answer(lambda: names.find(self._run, text, k))
 
-    def facts_of(
+    async def facts_of(
         self,
         entity: Text | None = None,
         relation: Text | None = None,
@@ -109,9 +112,9 @@ class _Tools:
 
         `next` is the token to give as `after` for the next page; it is null on the last one.
         """
-        return self._answer(lambda: facts.facts_of(self._run, entity, relation, role, after=after, limit=limit))
+        return await self._answer(lambda: facts.facts_of(self._run, entity, relation, role, after=after, limit=limit))
 
-    def complete(
+    async def complete(
         self, question: Text, k: Count = 10, new_only: NewOnly = False, reasons: FewReasons = 0, seconds: Seconds = 5.0
     ) -> RootModel[answers.QuestionAnswers]:
         """Answers to a fact with gaps, such as `sold(drew, ?, book)`: up to k that are known, then up to k predicted ones.
@@ -119,15 +122,15 @@ class _Tools:
         By role, `sold(seller=drew, buyer=?)`, roles that are not named may be anything. Each answer says whether it is
         known, and how likely it is.
         """
-        return self._answer(
+        return await self._answer(
             lambda: answers.complete(self._run, question, k, new_only=new_only, reasons=reasons, seconds=seconds),
         )
 
-    def score(self, fact: Text) -> RootModel[answers.ScoredFact]:
+    async def score(self, fact: Text) -> RootModel[answers.ScoredFact]:
         """How likely a whole fact is, such as `sold(drew, alex, book)`, and whether it is known."""
-        return self._answer(lambda: answers.score(self._run, fact))
+        return await self._answer(lambda: answers.score(self._run, fact))
 
-    def query(
+    async def query(
         self, text: Text, k: Count = 10, new_only: NewOnly = False, seconds: Seconds = 5.0
     ) -> RootModel[queries.QueryAnswers]:
         """Rows that answer a query with joins, best first, each with the facts it rests on (its witness).
@@ -137,17 +140,17 @@ class _Tools:
         CREATE VIEW is refused. `proven` says that there is surely no better row; `bound` is `at least` where the search
         was stopped early.
         """
-        return self._answer(lambda: queries.query(self._run, text, k, new_only=new_only, seconds=seconds))
+        return await self._answer(lambda: queries.query(self._run, text, k, new_only=new_only, seconds=seconds))
 
-    def explain(self, fact: Text, k: Reasons = 5) -> RootModel[answers.ExplainedFact]:
+    async def explain(self, fact: Text, k: Reasons = 5) -> RootModel[answers.ExplainedFact]:
         """What speaks for a fact and what against it: rules with the facts they rest on, objections, similar facts."""
-        return self._answer(lambda: answers.explain(self._run, fact, k))
+        return await self._answer(lambda: answers.explain(self._run, fact, k))
 
-    def rules(self, relation: Text | None = None, k: FewRules = 20) -> RootModel[rules.RulesView]:
+    async def rules(self, relation: Text | None = None, k: FewRules = 20) -> RootModel[rules.RulesView]:
         """Rules that conclude a relation, or any: soft ones with their confidence, and exact ones between relations."""
-        return self._answer(lambda: rules.rules(self._run, relation, k))
+        return await self._answer(lambda: rules.rules(self._run, relation, k))
 
-    def what_if(
+    async def what_if(
         self,
         text: Text,
         facts: Annotated[
@@ -166,28 +169,29 @@ class _Tools:
         `before` has the answers as the run is, `after` those with what was assumed. Facts name relations and entities that
         the run knows.
         """
-        return self._answer(
+        return await self._answer(
             lambda: what_if.what_if(self._run, text, facts, definitions, k, new_only=new_only, seconds=seconds),
         )
 
-    def _answer(self, work_out: Callable[[], T]) -> RootModel[T]:
+    async def _answer(self, work_out: Callable[[], T]) -> RootModel[T]:
         """Return a resource as its model; a mistake of the caller is one sentence that says what to do, and its code."""
-        with self._at_work():
-            try:
-                with Deadline(limits.MOST_SECONDS):
-                    found, model = work_out(), cast(Any, RootModel)
-            except RelatumError as error:
-                raise ToolError(f"{visible(str(error))} [{error.code}]") from None
-            return cast(RootModel[T], model[type(found)](found))  # its schema is that of the dataclass
 
-    @contextmanager
-    def _at_work(self) -> Iterator[None]:
-        if not self._free.acquire(timeout=_WAIT):
-            raise ToolError("the server is at work for others; try again in a moment [busy]")
+        def timed() -> T:
+            with Deadline(limits.MOST_SECONDS):
+                return work_out()
+
         try:
-            yield
+            with anyio.fail_after(_WAIT):
+                await self._free.acquire()
+        except TimeoutError:
+            raise ToolError("the server is at work for others; try again in a moment [busy]") from None
+        try:
+            found, model = await to_thread.run_sync(timed, limiter=self._threads), cast(Any, RootModel)
+        except RelatumError as error:
+            raise ToolError(f"{visible(str(error))} [{error.code}]") from None
         finally:
             self._free.release()
+        return cast(RootModel[T], model[type(found)](found))  # its schema is that of the dataclass
 
 
 def _relations(run: Run) -> str:

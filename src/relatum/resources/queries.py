@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from relatum.algebra import expanded
 from relatum.algebra.lexer import Reader
 from relatum.api import Run
-from relatum.errors import DataError, SettingError
+from relatum.errors import DataError, RelatumError, SettingError
 from relatum.reasoning.query import Query, parse_query
 from relatum.resources.answers import complete, score
 from relatum.resources.cursor import is_sql
@@ -87,6 +87,17 @@ def language_of(run: Run, text: str) -> str:
     except DataError:
         return "algebra"
     return "question" if name in run.schema and reader.ahead("(") else "algebra"
+
+
+def is_quick(run: Run, text: str) -> bool:
+    """Return whether a text is surely answered well within a second: a question with one gap about a stored relation."""
+    if language_of(run, text) != "question":
+        return False
+    try:
+        parsed = parse_question(text, run.schema)
+    except RelatumError:
+        return True  # it is refused
+    return len(parsed.open) < 2 and not parsed.free and parsed.relation not in run.definitions
 
 
 def query(run: Run, text: str, k: int = 10, *, new_only: bool = False, seconds: float = SECONDS) -> QueryAnswers:

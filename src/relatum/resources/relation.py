@@ -20,6 +20,7 @@ from relatum.runs.prediction import predict
 _DOUBTFUL = 100  # facts of a relation that are judged worth showing
 _AROUND = 500  # known facts of a relation that are varied to find new ones
 _ROWS = 20_000  # of a table whose gaps are looked at
+_MISSING = "missing facts of "  # before a relation's name: what they are remembered by
 _PER_QUESTION = 5  # new answers to one question, so that the list is not all about one entity
 
 
@@ -195,7 +196,7 @@ def missing(run: Run, relation: str, *, after: str | None = None, limit: int = 2
     """
     limit, name = bounded("limit", limit, MOST_FACTS), run.schema[relation].name
     bounded("reasons", reasons, MOST_REASONS, least=0)
-    found = run.remembered(f"missing facts of {name}", lambda: _found(run, name))
+    found = run.remembered(_MISSING + name, lambda: _found(run, name))
     wanted = ("missing", name, len(found), len(run.entities))
     start = offset_of(after, *wanted)
     facts = tuple(_item(run, one, reasons) for one in found[start : start + limit])
@@ -208,6 +209,11 @@ def missing(run: Run, relation: str, *, after: str | None = None, limit: int = 2
         token_of(ends, *wanted) if facts and ends < len(found) else None,
         truncated=len(found) == MOST_MISSING,
     )
+
+
+def missing_is_known(run: Run, relation: str) -> bool:
+    """Return whether the facts that are likely missing of a relation were looked for already."""
+    return run.remembers(_MISSING + relation)
 
 
 def _found(run: Run, relation: str) -> tuple[Prediction, ...]:

@@ -34,7 +34,7 @@ from relatum.time_limit import Deadline
 
 CAP = 0.99  # that a predicted fact counts at most
 FLOOR = 0.001  # below which it counts nothing
-_REMEMBERED = 1 << 14  # questions whose best candidates are remembered
+_REMEMBERED = 1 << 14  # questions whose best candidates are remembered, within a kilobyte each
 
 
 class RunTruths:
@@ -269,7 +269,9 @@ class RunTruths:
     def _remember(self, relation: str, position: int, questions: Ids, rivals: Rivals) -> None:
         with self._lock:
             for number, key in enumerate(_keys(relation, position, questions)):
-                self._rivals[key] = rivals.scores[number], rivals.entities[number], int(rivals.known[number])
+                # Copied, since a view would keep all that was found beside it.
+                scores, entities = rivals.scores[number].copy(), rivals.entities[number].copy()
+                self._rivals[key] = scores, entities, int(rivals.known[number])
             while len(self._rivals) > max(_REMEMBERED, questions.shape[1]):
                 self._rivals.popitem(last=False)
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -165,12 +164,19 @@ class NameIndex:
 
     def _within(self, wanted: str, most: int | None) -> dict[str, Int64]:
         """Return the entities one of whose names holds a text, apart by whether a word begins with it."""
-        starts = (one.start() for one in re.finditer(f"(?={re.escape(wanted)})", self._text))
-        offsets = np.fromiter(islice(starts, most), np.int64)
+        offsets = np.fromiter(islice(_starts(wanted, self._text), most), np.int64)
         numbers = np.searchsorted(self._starts, offsets, side="right") - 1
         behind = np.array([not self._text[one - 1].isalnum() for one in offsets.tolist()], np.bool_)
         begins = behind | (offsets == self._starts[numbers])
         return {"word": self._entities[numbers[begins]], "substring": self._entities[numbers[~begins]]}
+
+
+def _starts(wanted: str, text: str) -> Iterator[int]:
+    """Yield where a text begins within another; not by `re`, which would keep a pattern of everything that is looked for."""
+    at = text.find(wanted)
+    while at >= 0:
+        yield at
+        at = text.find(wanted, at + 1)
 
 
 def describe_relations(source: Split | Trained) -> list[RelationSummary]:

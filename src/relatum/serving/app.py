@@ -22,7 +22,7 @@ from starlette.types import ASGIApp
 from uvicorn.supervisors import Multiprocess
 
 from relatum.errors import RelatumError
-from relatum.listening import serve_until_signal
+from relatum.listening import serve_until_signal, settings_of
 from relatum.progress import silence
 from relatum.resources.limits import MOST_TEXT
 from relatum.serving.attended import Attended
@@ -32,7 +32,7 @@ from relatum.serving.hosted import candidate_memory, prepare
 from relatum.serving.routes import routes
 from relatum.serving.routes_decisions import decided
 from relatum.serving.routes_server import API_VERSION, server
-from relatum.serving.security import Guard, ServerSettings
+from relatum.serving.security import BODY_BYTES, Guard, ServerSettings
 from relatum.serving.site import HTML, JSON, Site, json_of, site_of, wants_json
 from relatum.time_limit import TimeOverError
 
@@ -69,18 +69,9 @@ class Served:
         Multiprocess(self._config(app), sockets=[listening]).run()
 
     def _config(self, app: object) -> uvicorn.Config:
-        several = self._settings.processes > 1
-        return uvicorn.Config(
-            app,  # type: ignore[arg-type]
-            factory=several,
-            workers=self._settings.processes,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            timeout_graceful_shutdown=5,
-            timeout_worker_healthcheck=_PATIENCE,
-        )
+        processes = self._settings.processes
+        several = {"factory": True, "workers": processes, "timeout_worker_healthcheck": _PATIENCE} if processes > 1 else {}
+        return settings_of(app, BODY_BYTES, **several)
 
 
 def _app_of_process(folders: Sequence[Path], settings: ServerSettings) -> ASGIApp:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from relatum.connections import REFUSALS
 from relatum.errors import NumericError, RelatumError, StoreError, UnknownNameError
 from relatum.formatting import visible
 from relatum.time_limit import TimeOverError
@@ -13,17 +14,14 @@ _LONGEST = 500  # characters of a message: what it quotes may be long
 
 # By status, the code of what is refused before relatum is asked, as docs/serving.md lists them, and what it means.
 STATUSES = {
-    400: ("bad-request", "the request cannot be used as it is"),
+    **REFUSALS,
     401: ("no-token", "a token is needed"),
     403: ("forged-request", "the request comes from another site, or is forged"),
     404: ("not-found", "a name that is not there, with the nearest ones that are"),
     405: ("wrong-method", "this address is not for this method"),
     409: ("not-ready", "the run has no model yet, or decisions are not kept"),
-    413: ("body-too-long", "the body is too long"),
-    414: ("address-too-long", "the address is too long"),
     421: ("wrong-host", "the server does not go by this name"),
     500: ("server-failed", "the server is at fault"),
-    503: ("overloaded", "too much is at work, or the answer takes too long"),
 }
 
 

@@ -15,7 +15,7 @@ from relatum.resources.limits import MOST_ANSWERS, MOST_FACTS, MOST_NAMES, MOST_
 from relatum.resources.names import FoundEntities, SuggestedNames, find, suggest
 from relatum.resources.overview import RunOverview, RunSchema, TrainingView, overview, schema, training
 from relatum.resources.quality import DataQualityView, QualityView, data_quality, quality
-from relatum.resources.queries import QueryAnswers, language_of, query
+from relatum.resources.queries import QueryAnswers, is_quick, language_of, query
 from relatum.resources.relation import (
     DoubtfulFacts,
     MissingPage,
@@ -24,6 +24,7 @@ from relatum.resources.relation import (
     RelationRules,
     doubtful,
     missing,
+    missing_is_known,
     relation_page,
     relation_quality,
     relation_rules,
@@ -75,9 +76,13 @@ async def ask(
             raise RequestError(400, "q: a question is missing, such as sold(drew, ?, book)")
         return Response(status_code=303, headers={"location": address(site.runs[run].name)})
 
+    def is_name(loaded: Run) -> bool:
+        plain = page and not any(sign in q for sign in "()[]") and q.strip() not in loaded.schema
+        return plain and language_of(loaded, q) != "sql"
+
     def work(loaded: Run) -> tuple[str, QuestionAnswers | QueryAnswers | FoundEntities]:
         language = language_of(loaded, q)
-        if page and not any(sign in q for sign in "()[]") and language != "sql" and q.strip() not in loaded.schema:
+        if is_name(loaded):
             return "found.html", find(loaded, q.strip(), _FOUND)
         if language != "question":
             return "query.html", query(loaded, q, k, new_only=new_only, seconds=site.seconds)
@@ -89,7 +94,8 @@ async def ask(
         template, found = work(loaded)
         return site.page(request, template, run, page=found) if page else json_of(found)
 
-    return Response(await site.of_run(run, written, slow=True), media_type=HTML if page else JSON)
+    slow = lambda loaded: not (is_name(loaded) or is_quick(loaded, q))  # noqa: E731
+    return Response(await site.of_run(request, run, written, slow=slow), media_type=HTML if page else JSON)
 
 
 @routes.get("/{run}/query.json", response_model=QueryAnswers)
@@ -142,7 +148,7 @@ async def explain_fact(
     request: Request, run: str, fact: Text, k: Annotated[int, Query(ge=1, le=MOST_REASONS)] = 5
 ) -> Response:
     """Return what speaks for a fact and what against it: rules with the facts that they rest on, objections."""
-    return await site_of(request).show(request, run, lambda loaded: explain(loaded, fact, k), "fact.html", slow=True)
+    return await site_of(request).show(request, run, lambda loaded: explain(loaded, fact, k), "fact.html")
 
 
 @routes.get("/{run}/names.json", response_model=SuggestedNames)
@@ -189,7 +195,7 @@ async def _named(request: Request, run: str, name: str | None, number: int | Non
             raise RequestError(404, f"number: there are {len(loaded.entities):,} entities, numbered from 0")
         return loaded.entities[number]
 
-    return await site_of(request).of_run(run, found)
+    return await site_of(request).of_run(request, run, found)
 
 
 @routes.get("/{run}/entity/{name:path}", include_in_schema=False)
@@ -281,7 +287,8 @@ async def missing_facts(
         return {"decided": {} if kept is None else kept.of_relation(run, loaded.schema[name].name)}
 
     work = lambda loaded: missing(loaded, name, after=after, limit=limit, reasons=most)  # noqa: E731
-    return await site.show(request, run, work, "missing.html", parts, slow=True)
+    slow = lambda loaded: not missing_is_known(loaded, name)  # noqa: E731
+    return await site.show(request, run, work, "missing.html", parts, slow=slow)
 
 
 @routes.get("/{run}/missing", include_in_schema=False)
@@ -355,4 +362,4 @@ async def run_training(request: Request, run: str) -> Response:
         found = training(folder)
         return json_of(found) if as_json else site.page(request, "training.html", run, page=found)
 
-    return Response(await site.slow_workers.run(written), media_type=JSON if as_json else HTML)
+    return Response(await site.at_work(request, written), media_type=JSON if as_json else HTML)

@@ -82,7 +82,7 @@ async def decisions(
         page = _page(kept, name, before, limit)
         return json_of(page) if wants_json(request) else site.page(request, "decisions.html", run, decisions=page.decisions)
 
-    return Response(await site.workers.run(work), media_type=JSON if wants_json(request) else HTML)
+    return Response(await site.at_work(request, work), media_type=JSON if wants_json(request) else HTML)
 
 
 @decided.get("/{run}/decisions.tsv", include_in_schema=False)
@@ -90,7 +90,7 @@ async def export(request: Request, run: str) -> Response:
     """Return the accepted facts as a file that `relatum update` reads."""
     site = site_of(request)
     kept, name = site.require_decisions(), site.runs[run].name
-    body = await site.slow_workers.run(lambda: "".join(kept.accepted(name)).encode())
+    body = await site.at_work(request, lambda: "".join(kept.accepted(name)).encode(), slow=True)
     headers = {"content-disposition": f'attachment; filename="{name}-accepted.tsv"'}
     return Response(body, media_type="text/tab-separated-values; charset=utf-8", headers=headers)
 
@@ -100,7 +100,7 @@ async def decide(request: Request, run: str, decision: NewDecision, csrf: Token)
     """Keep a decision about a predicted fact; it is on disk when the answer comes, and replaces the one that stood."""
     site = site_of(request)
     _require_secret(site, csrf)
-    found = await _decide(site, run, decision.relation, decision.entities, decision.verdict)
+    found = await _decide(request, run, decision.relation, decision.entities, decision.verdict)
     return Response(json_of(found), media_type=JSON)
 
 
@@ -109,7 +109,7 @@ async def undo(request: Request, run: str, decision: Undo, csrf: Token) -> Respo
     """Undo a decision; the answer is the decision that does not stand any more."""
     site = site_of(request)
     kept, name = _require_secret(site, csrf), site.runs[run].name
-    found = await site.workers.run(lambda: kept.undo(name, decision.id))
+    found = await site.at_work(request, lambda: kept.undo(name, decision.id))
     return Response(json_of(found), media_type=JSON)
 
 
@@ -125,17 +125,18 @@ async def decide_by_form(request: Request, run: str) -> Response:
         number = fields.get("id", [""])[0]
         if not (number.isascii() and number.isdigit() and len(number) < 19):
             raise RequestError(400, "id: must be the number of a decision")
-        await site.workers.run(lambda: kept.undo(name, int(number)))
+        await site.at_work(request, lambda: kept.undo(name, int(number)))
     else:
-        await _decide(site, run, fields.get("relation", [""])[0], fields.get("entity", []), verdict)
+        await _decide(request, run, fields.get("relation", [""])[0], fields.get("entity", []), verdict)
     back = fields.get("back", [""])[0]
     # Only to a page of this run: a forged form must not lead elsewhere.
     inside = back.startswith(f"/{name}/") and back.isascii() and back.isprintable() and "\\" not in back
     return Response(status_code=303, headers={"location": back if inside else f"/{name}/decisions"})
 
 
-async def _decide(site: Site, run: str, relation: str, entities: Sequence[str], verdict: str) -> Decision:
+async def _decide(request: Request, run: str, relation: str, entities: Sequence[str], verdict: str) -> Decision:
     """Return a decision that is kept; the run must know relation and entities."""
+    site = site_of(request)
     kept, name = site.require_decisions(), site.runs[run].name
     if verdict not in ("accept", "reject"):
         raise RequestError(400, "verdict: must be accept or reject")
@@ -148,7 +149,7 @@ async def _decide(site: Site, run: str, relation: str, entities: Sequence[str], 
         found = loaded.score(Question(relation, names))
         return kept.decide(name, relation, names, cast(Verdict, verdict), found.probability)
 
-    return await site.of_run(run, work)
+    return await site.of_run(request, run, work)
 
 
 def _page(kept: Decisions, run: str, before: int | None, limit: int) -> DecisionPage:

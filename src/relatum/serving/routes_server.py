@@ -89,9 +89,7 @@ class SchemaOfRun:
 def state_of(site: Site) -> ServerState:
     """Return how a server is."""
     runs = tuple(RunState(one.name, one.is_loaded, one.version, one.loaded_at, one.problem) for one in site.runs.values())
-    taken = site.workers.taken + site.slow_workers.taken
-    most = site.workers.most + site.slow_workers.most
-    return ServerState(all(one.loaded for one in runs), runs, taken, most, site.decisions is not None)
+    return ServerState(all(one.loaded for one in runs), runs, site.taken, site.most, site.decisions is not None)
 
 
 @server.get("/-/health", include_in_schema=False)
@@ -119,7 +117,7 @@ async def schemas(request: Request) -> Response:
         loaded = [one for one in site.runs.values() if one.is_loaded]
         return json_of([SchemaOfRun(one.name, schema(one.run())) for one in loaded])
 
-    return Response(await site.slow_workers.run(work), media_type=JSON)
+    return Response(await site.at_work(request, work), media_type=JSON)
 
 
 @server.get("/-/static/{name}", include_in_schema=False)
@@ -139,7 +137,7 @@ async def front_page(request: Request) -> Response:
     site = site_of(request)
     if wants_json(request):
         return Response(json_of(state_of(site)), media_type=JSON)
-    cards = await site.slow_workers.run(lambda: [_card(one) for one in site.runs.values()])
+    cards = await site.at_work(request, lambda: [_card(one) for one in site.runs.values()])
     return Response(site.page(request, "home.html", runs=cards), media_type=HTML)
 
 

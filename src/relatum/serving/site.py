@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from ipaddress import IPv6Address
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -19,7 +17,7 @@ from relatum.serving.errors import RequestError
 from relatum.serving.hosted import HostedRuns
 from relatum.serving.pages import render
 from relatum.serving.security import ServerSettings
-from relatum.time_limit import Deadline
+from relatum.serving.workers import Workers
 from relatum.version import __version__
 
 if TYPE_CHECKING:
@@ -30,67 +28,11 @@ HTML, JSON = "text/html; charset=utf-8", "application/json"
 _Found = TypeVar("_Found")
 _INSIDE = 0.8  # of the time of a request, for the search for answers: then they are what was found by then
 _MOST_INSIDE = 30.0  # seconds
-_RETRY_AFTER = 1  # seconds
 
 
 def json_of(value: object) -> bytes:
     """Return a value as JSON in ASCII: dataclasses become objects, what is not a finite number becomes null."""
     return to_json(value, ensure_ascii=True, inf_nan_mode="null")
-
-
-class Workers:
-    """A pool of threads that takes so much work at once and refuses more.
-
-    Work that takes too long is answered with a refusal, and given up where it next looks at the clock. So is work whose
-    client has gone. Until then it counts as taken.
-
-    Args:
-        threads: that work.
-        most: pieces of work that are taken at once, at work or waiting.
-        seconds: after which a caller gets a refusal.
-    """
-
-    def __init__(self, threads: int, most: int, seconds: float) -> None:
-        self.most, self.seconds = most, seconds
-        self.taken = 0  # only the event loop writes it
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="relatum-answer")
-
-    async def run(self, work: Callable[[], _Found]) -> _Found:
-        """Return what some work gives; it runs in a thread, and an error that it raises is raised here."""
-        if self.taken >= self.most:
-            raise RequestError(503, "too many requests are at work; try again in a second", retry_after=_RETRY_AFTER)
-        loop = asyncio.get_running_loop()
-
-        def ended() -> None:
-            self.taken -= 1
-
-        def end(_: object) -> None:
-            with contextlib.suppress(RuntimeError):  # a server that has stopped meanwhile needs it no more
-                loop.call_soon_threadsafe(ended)
-
-        deadline = Deadline(self.seconds)
-
-        def timed() -> _Found:
-            with deadline:
-                return work()
-
-        self.taken += 1
-        at_work = self._pool.submit(timed)
-        at_work.add_done_callback(end)
-        try:
-            async with asyncio.timeout(self.seconds) as clock:
-                return await asyncio.wrap_future(at_work)  # what waits is not begun once nobody waits for it
-        except TimeoutError:
-            if not clock.expired():  # it is the work's own
-                raise
-            text = f"the answer takes longer than {self.seconds:g} seconds; ask for less, or start the server with --seconds"
-            raise RequestError(503, text, retry_after=_RETRY_AFTER) from None
-        finally:
-            deadline.cancel()  # nobody waits any more
-
-    def close(self) -> None:
-        """Take no more work; what is at work ends by itself."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 class Site:
@@ -104,20 +46,37 @@ class Site:
     def __init__(self, folders: Iterable[Path], settings: ServerSettings) -> None:
         self.settings, self.runs = settings, HostedRuns(folders, settings.candidate_bytes)
         self.decisions = None if settings.decisions is None else Decisions(settings.decisions)
-        self.workers = Workers(settings.threads, settings.waiting, settings.seconds)
+        threads, most, seconds = settings.threads, settings.waiting, settings.seconds
+        self._workers = Workers(threads, most, max(1, most // 2), seconds)
         # What may take seconds has threads of its own, so that quick answers do not wait behind it.
-        self.slow_workers = Workers(settings.threads, max(1, settings.waiting // 4), settings.seconds)
+        self._slow_workers = Workers(threads, max(1, most // 4), max(1, most // 32), seconds, others=1)
+
+    @property
+    def taken(self) -> int:
+        """How many requests are being answered or waiting for that."""
+        return self._workers.taken + self._slow_workers.taken
+
+    @property
+    def most(self) -> int:
+        """How many of these there may be."""
+        return self._workers.most + self._slow_workers.most
 
     @property
     def seconds(self) -> float:
         """How long the search for answers may take."""
         return min(_MOST_INSIDE, _INSIDE * self.settings.seconds)
 
-    async def of_run(self, name: str, work: Callable[[Run], _Found], *, slow: bool = False) -> _Found:
+    async def at_work(self, request: Request, work: Callable[[], _Found], *, slow: bool = False) -> _Found:
+        """Return what some work gives that a request asks for, in a thread; `slow` is what may take seconds."""
+        return await (self._slow_workers if slow else self._workers).run(client_of(request), work)
+
+    async def of_run(
+        self, request: Request, name: str, work: Callable[[Run], _Found], *, slow: bool | Callable[[Run], bool] = False
+    ) -> _Found:
         """Return what some work gives on a run, in a thread; a run that is not loaded yet is waited for."""
         hosted = self.runs[name]
-        threads = self.slow_workers if slow or not hosted.is_loaded else self.workers
-        return await threads.run(lambda: work(hosted.run()))
+        is_slow = not hosted.is_loaded or (slow if isinstance(slow, bool) else slow(hosted.run()))
+        return await self.at_work(request, lambda: work(hosted.run()), slow=is_slow)
 
     def shown(self, text: str) -> str:
         """Return a message as clients may see it, without the paths of runs."""
@@ -154,7 +113,7 @@ class Site:
         template: str = "",
         parts: Callable[[Run], dict[str, object]] = lambda _: {},
         *,
-        slow: bool = False,
+        slow: bool | Callable[[Run], bool] = False,
     ) -> Response:
         """Return a resource of a run as JSON or, with what else its template takes, as a page, by the address."""
         as_json = wants_json(request)
@@ -163,7 +122,7 @@ class Site:
             found = work(loaded)
             return json_of(found) if as_json else self.page(request, template, run, page=found, **parts(loaded))
 
-        return Response(await self.of_run(run, written, slow=slow), media_type=JSON if as_json else HTML)
+        return Response(await self.of_run(request, run, written, slow=slow), media_type=JSON if as_json else HTML)
 
     def page(self, request: Request, template: str, run: str = "", **shown: object) -> bytes:
         """Return a page: a template with what it shows."""
@@ -171,8 +130,8 @@ class Site:
 
     def close(self) -> None:
         """Stop working and close the decisions."""
-        self.workers.close()
-        self.slow_workers.close()
+        self._workers.close()
+        self._slow_workers.close()
         self.runs.later.close()
         if self.decisions is not None:
             self.decisions.close()
@@ -182,6 +141,15 @@ def site_of(request: Request) -> Site:
     """Return the site that a request is sent to."""
     site: Site = request.app.state.site
     return site
+
+
+def client_of(request: Request) -> str:
+    """Return who sends a request, as far as shares go: an address or, since hosts have many of IPv6, the network of one."""
+    host = "" if request.client is None else request.client.host
+    if ":" not in host:
+        return host
+    address = IPv6Address(host.partition("%")[0])
+    return str(address.ipv4_mapped or address.exploded[:19])
 
 
 def wants_json(request: Request) -> bool:
