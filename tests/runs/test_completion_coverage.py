@@ -82,19 +82,6 @@ def test_known_answers_come_first_and_belong_to_no_set(run: Run) -> None:
     assert town not in {one.entity for one in answers.new}
 
 
-def test_what_is_promised_is_in_the_text(run: Run) -> None:
-    own, rest = run.complete("lives(p3, ?)", coverage=0.9), run.complete("knows(p3, ?, c1)", coverage=0.9)
-    count = sum(fact[0] == "lives" for fact in SPLIT.valid)
-    assert own.promise == (
-        f"90 % of such sets hold the missing answer (calibrated on {count} validation facts of this relation, by this "
-        "position; assumes that an answer is missing, and by the same accident as those were held out)"
-    )
-    assert rest.limit is not None
-    assert rest.limit.scope == "rest"
-    assert rest.limit.facts == sum(fact[0] == "knows" for fact in SPLIT.valid) < 50
-    assert "of the relations that have few, this one among them" in str(rest.limit)
-
-
 def test_what_cannot_be_promised_is_refused(run: Run) -> None:
     with mistake("bad-coverage"):
         run.complete("lives(p3, ?)", coverage=90)

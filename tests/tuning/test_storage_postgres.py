@@ -12,11 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from support.postgres_server import database, postgres
-
 pytest.importorskip("optuna")
-
-__all__ = ["database", "postgres"]
 
 
 def test_processes_share_a_study_in_a_database(database: str, tmp_path: Path) -> None:

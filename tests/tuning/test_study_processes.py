@@ -17,7 +17,6 @@ import pytest
 
 pytest.importorskip("optuna")
 
-from relatum import Spec
 from support.command_line import Relatum
 from support.mistakes import code_of
 
@@ -57,23 +56,6 @@ def tune(run: Relatum, folder: Path) -> Relatum:
 def trials_in(err: str) -> list[str]:
     """Return the names of the trials that a process has told of."""
     return [line.split(":")[1].strip() for line in err.splitlines() if ": trial " in line]
-
-
-def test_two_processes_share_the_trials(tune: Relatum, folder: Path) -> None:
-    options = [*LONG, "--trials", "12", "--pruner", "none", "--json"]
-    with begin(folder, *options) as other:
-        wait_for_trials(folder, 1)
-        mine = tune(*options)
-        yours = other.communicate(timeout=60)
-    assert (mine[0], other.returncode) == (0, 0), (mine, yours)
-    told = trials_in(mine[2]), trials_in(yours[1])
-    assert all(told)  # both had a part in it: there are many more trials than begin while the second one starts
-    assert sorted(told[0] + told[1]) == [f"trial {number}" for number in range(12)]
-    last = max((json.loads(out) for out in (mine[1], yours[0])), key=lambda one: one["trials"]["complete"])
-    assert last["trials"] == {"complete": 12, "pruned": 0, "running": 0, "waiting": 0, "lost": 0}
-    assert len(last["best"]) == 5
-    spec = Spec.read(folder / "best.toml")
-    assert spec.training.learning_rate == last["best"][0]["settings"]["training.learning_rate"]
 
 
 def test_what_a_killed_process_was_at_is_done_by_another(tune: Relatum, folder: Path) -> None:
@@ -127,13 +109,6 @@ def test_bad_options_are_one_line(tune: Relatum, folder: Path, options: str) -> 
     code, out, err = tune(*options.split())
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert not folder.exists()
-
-
-def test_a_grid_begins_from_the_settings_of_the_paper(tune: Relatum, folder: Path) -> None:
-    code, out, _ = tune("--sampler", "grid", "--minutes", "0", "--json")
-    assert (code, json.loads(out)["spec"]) == (0, None)
-    study = json.loads((folder / "study.json").read_text())
-    assert (study["model"]["dim"], study["training"]["batch_size"], study["training"]["num_negatives"]) == (200, 128, 10)
 
 
 def test_without_optuna_it_is_said_how_to_install_it(tune: Relatum, monkeypatch: pytest.MonkeyPatch) -> None:
