@@ -77,15 +77,6 @@ def test_roles_that_are_not_named_are_free(run: Run) -> None:
         assert best[buyer] == pytest.approx(max(run.score("sold", "drew", buyer, item).score for item in items), rel=1e-5)
 
 
-def test_free_roles_work_for_every_model(tmp_path: Path) -> None:
-    other = relatum.fit("example", model="HypE", dim=10, epochs=2, progress=False)
-    found = other.complete("sold", seller="drew", buyer=None, k=100)
-    assert {one.buyer for one in found} == set(other.entities)
-    scores = {one.buyer: one.score for one in found}
-    best = max(other.score("sold", "drew", "alex", item).score for item in other.entities)
-    assert scores["alex"] == pytest.approx(best, rel=1e-5)
-
-
 @pytest.mark.parametrize(
     ("ask", "error", "reason"),
     [

@@ -75,13 +75,6 @@ def test_more_is_promised_by_more_answers_in_the_order_of_completion(run: Run) -
     assert plain.promise is plain.limit is None
 
 
-def test_known_answers_come_first_and_belong_to_no_set(run: Run) -> None:
-    _, person, town = next(fact for fact in SPLIT.train if fact[0] == "lives")
-    answers = run.complete("lives", person, None, coverage=0.9)
-    assert [one.entity for one in answers.known] == [town]
-    assert town not in {one.entity for one in answers.new}
-
-
 def test_what_cannot_be_promised_is_refused(run: Run) -> None:
     with mistake("bad-coverage"):
         run.complete("lives(p3, ?)", coverage=90)
