@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -25,24 +25,26 @@ def rooms() -> dict[str, int]:
     return {room: int(level) for level, *names in lines for room in names}
 
 
+@cache
 def modules() -> dict[str, Path]:
     """Return the files of all modules, by dotted name."""
     paths = {".".join(("relatum", *path.relative_to(PACKAGE).with_suffix("").parts)): path for path in PACKAGE.rglob("*.py")}
     return {name.removesuffix(".__init__"): path for name, path in paths.items()}
 
 
-def imports(path: Path) -> Iterator[tuple[str, str | None]]:
-    """Yield what a module imports of relatum, wherever it does and for types alone too: the module, and the name in it."""
-    known = modules()
+@cache
+def imports(path: Path) -> list[tuple[str, str | None]]:
+    """Return what a module imports of relatum, wherever it does and for types alone too: the module, and the name in it."""
+    known, found = modules(), list[tuple[str, str | None]]()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            yield from ((alias.name, None) for alias in node.names if alias.name.partition(".")[0] == "relatum")
+            found += [(alias.name, None) for alias in node.names if alias.name.partition(".")[0] == "relatum"]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: imports are written in full"
             if str(node.module).partition(".")[0] == "relatum":
-                for alias in node.names:
-                    whole = f"{node.module}.{alias.name}"
-                    yield (whole, None) if whole in known else (str(node.module), alias.name)
+                wholes = {alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+                found += [(one, None) if one in known else (str(node.module), name) for name, one in wholes.items()]
+    return found
 
 
 def test_every_room_is_drawn_and_every_drawn_room_exists() -> None:

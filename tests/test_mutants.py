@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from torture.mutants import _sample
 from torture.mutation import mutants_of
-
-ROOT = Path(__file__).parents[1]
 
 CASES = {
     "a < b": {"a <= b"},
@@ -59,32 +54,3 @@ STATEMENTS = {
 def test_programs_become_their_mutants(program: str) -> None:
     before, mutants = ("x = ", CASES[program]) if program in CASES else ("", STATEMENTS[program])
     assert {mutant.source for mutant in mutants_of(before + program)} == {before + mutant for mutant in mutants}
-
-
-def test_texts_name_the_function_and_show_enough_of_the_program() -> None:
-    source = """
-class Shop:
-    def sell(self, number):
-        total = self.price(number + 1) * number
-        self.log(0)
-        self.log(0)
-        return total
-"""
-    assert [mutant.text for mutant in mutants_of(source)] == [
-        "Shop.sell: total = self.price(number + 1) * number -> total = self.price(number + 1) / number",
-        "Shop.sell: self.price(number + 1) -> self.price(number - 1)",
-        "Shop.sell: self.price(number + 1) -> self.price(number + 2)",
-        "Shop.sell: self.log(0) -> pass",
-        "Shop.sell: self.log(0) -> self.log(1)",
-        "Shop.sell: self.log(0) -> pass (2)",
-        "Shop.sell: self.log(0) -> self.log(1) (2)",
-        "Shop.sell: return total -> return None",
-    ]
-
-
-def test_a_sample_follows_from_its_seed() -> None:
-    mutants = mutants_of("\n".join(f"a{number} = b + c" for number in range(30)))
-    first, again, other = (_sample(mutants, "file", seed, 5) for seed in (0, 0, 1))
-    assert first == again != other
-    assert [mutants.index(one) for one in first] == sorted(mutants.index(one) for one in first)
-    assert _sample(mutants, "file", 0, 0) == _sample(mutants, "file", 0, 30) == mutants

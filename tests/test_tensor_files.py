@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -73,7 +74,7 @@ write_tensors(Path(sys.argv[1]), tensors, "relatum-test", 1, {ABOUT!r})
     assert other.read_bytes() == written.read_bytes()
 
 
-def test_every_changed_bit_and_every_cut_is_noticed(written: Path) -> None:
+def test_every_changed_byte_and_every_cut_is_noticed(written: Path, count: Callable[[int, int], int]) -> None:
     content = written.read_bytes()
 
     def is_read() -> bool:
@@ -81,7 +82,7 @@ def test_every_changed_bit_and_every_cut_is_noticed(written: Path) -> None:
         return any(one is not None for one in found)
 
     for place in range(len(content)):
-        for bit in range(8):
+        for bit in range(8) if count(0, 1) else (place % 8,):
             changed = bytearray(content)
             changed[place] ^= 1 << bit
             written.write_bytes(changed)

@@ -25,6 +25,11 @@ def maker() -> ModuleType:
     return module
 
 
+@pytest.fixture(scope="module")
+def page(maker: ModuleType) -> str:
+    return str(maker.page())
+
+
 def test_every_code_of_the_source_is_in_the_catalogue_and_no_other(maker: ModuleType) -> None:
     listed = [code for section in maker.sections() for code in section["codes"]]
     raised = {code for code, _ in maker.raised()}
@@ -32,16 +37,15 @@ def test_every_code_of_the_source_is_in_the_catalogue_and_no_other(maker: Module
     assert (raised - set(listed), set(listed) - raised) == (set(), set())
 
 
-def test_the_page_is_as_it_is_made(maker: ModuleType) -> None:
-    assert maker.PAGE.read_text(encoding="utf-8") == maker.page(), "run: python docs/site/troubleshooting.py"
+def test_the_page_is_as_it_is_made(maker: ModuleType, page: str) -> None:
+    assert maker.PAGE.read_text(encoding="utf-8") == page, "run: python docs/site/troubleshooting.py"
 
 
-def test_every_class_of_error_is_on_the_page(maker: ModuleType) -> None:
-    page = maker.page()
+def test_every_class_of_error_is_on_the_page(page: str) -> None:
     assert not [name for name in relatum.__all__ if name.endswith("Error") and f"`{name}`" not in page]
 
 
-def test_remedies_name_options_that_exist(maker: ModuleType) -> None:
+def test_remedies_name_options_that_exist(page: str) -> None:
     source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src" / "relatum").rglob("*.py"))
-    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", maker.page()))
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", page))
     assert not {name for name in named if name not in source and f" {name[2:].replace('-', '_')}:" not in source}

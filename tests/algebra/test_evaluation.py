@@ -71,27 +71,6 @@ def test_many_entities_and_columns_take_several_keys() -> None:
         check_against_sets(expression, graph)
 
 
-def test_each_operation_does_what_its_docstring_says() -> None:
-    assert tuples(sold) == [("alex", "drew", "coffee"), ("drew", "alex", "book"), ("drew", "drew", "coffee")]
-    assert tuples(sold.permute(2, 0, 1))[0] == ("book", "drew", "alex")
-    assert tuples(sold.project("item", "seller")) == [("book", "drew"), ("coffee", "alex"), ("coffee", "drew")]
-    assert tuples(sold.select("item", "coffee")) == [("alex", "drew"), ("drew", "drew")]
-    assert tuples(sold.select_equal("seller", "buyer")) == [("drew", "coffee")]
-    assert tuples(knows | sold.select("item", "book")) == [("alex", "sam"), ("drew", "alex")]
-    assert tuples(knows - sold.select("item", "book")) == [("alex", "sam")]
-    assert tuples(knows & sold.select("item", "book")) == [("drew", "alex")]
-    assert tuples(sold.filter("item", "book")) == [("drew", "alex", "book")]
-    assert tuples(sold.filter_not("item", "coffee")) == [("drew", "alex", "book")]
-    assert tuples(sold.filter_equal("seller", "buyer")) == [("drew", "drew", "coffee")]
-    assert tuples(sold.filter_unequal(0, 1)) == [("alex", "drew", "coffee"), ("drew", "alex", "book")]
-    assert tuples(knows.project(0).filter(0, "drew")) == [("drew",)]
-    assert tuples(sold.filter_equal(1, 1)) == tuples(sold)
-    assert tuples(sold.filter_unequal(1, 1)) == []
-    assert len(tuples(knows * knows)) == 4
-    assert tuples(knows.join(knows, {1: 0})) == [("drew", "alex", "sam")]
-    assert tuples(sold.join(knows, {"seller": 0, "buyer": 1})) == [("drew", "alex", "book")]
-
-
 def test_the_result_is_a_table_with_roles_and_names() -> None:
     table = evaluate(sold.select("seller", "drew"), GRAPH)
     assert table.relation.roles == ("buyer", "item")

@@ -103,16 +103,6 @@ def test_complete_lists_the_best_answers(run: Relatum, trained: str) -> None:
         assert all(answer.entity in block and f"{answer.score:.3f}" in block for answer in shown)
 
 
-def test_complete_says_what_is_known_and_can_leave_it_out(run: Relatum, trained: str) -> None:
-    question = ("complete", trained, "sold(drew, ?, book)", "-k", "100")
-    everyone = json.loads(run(*question, "--json")[1])["answers"]
-    assert len(everyone) == 15
-    assert [answer["entity"] for answer in everyone if answer["known"]] == ["alex"] == [everyone[0]["entity"]]
-    assert json.loads(run(*question, "--new", "--json")[1])["answers"] == [a for a in everyone if a["entity"] != "alex"]
-    assert "in train" in run(*question)[1]
-    assert "known" not in run(*question, "--new")[1]
-
-
 def test_score_scores_facts_in_their_order(run: Relatum, trained: str) -> None:
     facts = ["sold(drew, alex, book)", "buyer(item=tv, person=sam)"]
     code, out, err = run("score", trained, *facts, "--json")
@@ -139,18 +129,6 @@ def test_a_run_that_is_not_done_says_how_to_go_on(run: Relatum, tmp_path: Path) 
     assert code_of(err) == "not-a-run"
     assert run("train", "--resume", out)[0] == 0
     assert run("evaluate", out)[0] == 0
-
-
-def test_evaluate_tells_of_the_embedding_and_the_evidence_apart(run: Relatum, tmp_path: Path) -> None:
-    settings = ("--set", "training.epochs=2", "--set", "training.evidence=true")
-    code, _, err = run("train", "--data", "example", "--out", str(tmp_path / "run"), *settings)
-    assert code == 0, err
-    code, out, _ = run("evaluate", str(tmp_path / "run"), "--json")
-    found = json.loads(out)
-    assert {"mrr", "embedding", "evidence"} <= found.keys()
-    assert found["embedding"]["questions"] == found["evidence"]["questions"] == found["questions"]
-    code, out, err = run("evaluate", str(tmp_path / "run"))
-    assert "by the embedding alone" in out + err
 
 
 def test_rules_shows_soft_rules_of_data_and_of_runs(run: Relatum, trained: str) -> None:

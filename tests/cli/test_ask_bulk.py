@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
-
-import pytest
 
 from relatum import Run
 from support.command_line import Relatum
@@ -62,35 +56,3 @@ def test_answers_are_written(run: Relatum, shop_run: Path, tmp_path: Path) -> No
     assert path.read_text().splitlines()[1].startswith("customers:")
     out = run("complete", str(shop_run), *options[:-1], str(tmp_path / "recs.db"), "--table", "mine")[1]
     assert out.endswith(f"{tmp_path / 'recs.db'}, table mine\n")
-
-
-SLOW = """
-import sys, time
-from relatum.runs import bulk_completion
-bulk_completion._CELLS = 100
-whole = bulk_completion.answer_blocks
-def slowly(*arguments, **options):
-    for block in whole(*arguments, **options):
-        yield block
-        time.sleep(0.2)
-bulk_completion.answer_blocks = slowly
-from relatum.cli import main
-main()
-"""
-
-
-@pytest.mark.everything
-def test_ctrl_c_is_said_and_leaves_no_half_file(shop_run: Path, tmp_path: Path) -> None:
-    Run.load(shop_run).complete_each("sold(*, ?, *, *)", k=1)  # while kernels are compiled, llvmlite can swallow the signal
-    options = ["complete", str(shop_run), "--for-each", "sold(*, ?, *, *)", "--to", str(tmp_path / "out.csv")]
-    process = subprocess.Popen(
-        [sys.executable, "-c", SLOW, *options], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    deadline = time.monotonic() + 60
-    while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert list(tmp_path.iterdir())
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err) == (130, "", "relatum: interrupted\n")
-    assert list(tmp_path.iterdir()) == []

@@ -56,17 +56,6 @@ def test_an_empty_set_says_why(run: Relatum, asked: tuple[str, str], tmp_path: P
     assert "the set is empty: with so unlikely a best answer, the question is among the 30 % that may be missed" in out
 
 
-def test_a_column_of_a_table_answers_by_its_cells(run: Relatum, gappy_run: Path) -> None:
-    asked = ("complete", str(gappy_run), "customers.country(3, ?)")  # a cell that is empty
-    code, out, _ = run(*asked, "--coverage", "0.9", "--json")
-    found = json.loads(out)
-    assert code == 0
-    assert found["coverage"]["scope"] == "column"
-    assert "validation cells of this column" in found["coverage"]["promise"]
-    assert [one["entity"] for one in found["answers"]] == ["customers.country:Italy"]
-    assert found["answers"] == json.loads(run(*asked, "-k", "1", "--json")[1])["answers"]
-
-
 def test_where_a_key_is_known_nothing_is_missing(run: Relatum, gappy_run: Path) -> None:
     asked = ("complete", str(gappy_run), "customers.country(1, ?)", "--coverage", "0.9")
     code, out, _ = run(*asked)

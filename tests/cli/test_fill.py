@@ -13,7 +13,7 @@ import pytest
 from support.command_line import Relatum
 from support.mistakes import code_of
 from support.shop_to_fill import open_filled
-from support.shop_with_gaps import COUNTRIES, add_customers, content_of, put_in, rows, statements
+from support.shop_with_gaps import COUNTRIES, content_of, put_in, rows, statements
 
 EMPTY_COUNTRIES = [row[0] for row in rows()["customers"] if row[3] is None]
 
@@ -84,27 +84,6 @@ def test_a_copy_is_filled_and_the_database_is_left(run: Relatum, shop_run: str, 
     assert (code, out) == (0, f"filled {len(EMPTY_COUNTRIES)} cells of {copy}\n")
     assert today.read_bytes() == before
     assert all(countries(copy).values())
-
-
-def test_a_database_is_filled_and_emptied_again(run: Relatum, shop_run: str, today: Path) -> None:
-    add_customers(today)
-    before = content_of(today)
-    code, out, err = run("fill", shop_run, "--from", str(today), "--apply")
-    assert (code, err) == (0, "")
-    assert f"relatum fill --undo {today} takes them back" in out
-    for row in content_of(today)["customers"]:
-        assert row[3] == COUNTRIES[str(row[2])]  # those of the new rows too
-    with closing(sqlite3.connect(today)) as connection:
-        (least,) = connection.execute("SELECT min(probability) FROM relatum_changes").fetchone()
-    assert least >= 0.9
-    code, out, _ = run("fill", shop_run, "--undo", str(today))
-    assert code == 0
-    assert out.startswith("emptied ")
-    assert content_of(today) == before
-    code, _, err = run("fill", shop_run, "--undo", str(today))
-    assert code == 2
-    assert err.startswith("relatum: ")
-    assert content_of(today) == before
 
 
 def test_any_of_several_fills_is_listed_and_taken_back_without_a_run(run: Relatum, shop_run: str, today: Path) -> None:

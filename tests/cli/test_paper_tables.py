@@ -40,15 +40,6 @@ def test_tables_are_for_programs_with_the_claims_by_themselves(run: Relatum, res
     assert (best["verdict"], best["evidence"][:26]) == ("fails", "HypE 0.580, ReAlE 0.570; a")
 
 
-def test_tables_fill_a_page(run: Relatum, results: Path, tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text("# Ours\n<!-- tables -->\n<!-- /tables -->\n")
-    code, out, _ = run("tables", str(results), "--fill", str(page))
-    assert (code, out) == (0, f"2 tables written into {page}\n")
-    assert page.read_text().startswith("# Ours\n<!-- tables -->\n**jf17k: test facts")
-    assert run("tables", str(results), "--fill", str(tmp_path / "none.md"))[0] == 2
-
-
 def test_results_and_runs_can_be_shown_together(run: Relatum, results: Path, tmp_path: Path) -> None:
     spec = Spec.from_dict({"data": "example", "model": {"dim": 20}, "training": {"epochs": 2, "validate_every": 1}})
     fit(spec, tmp_path / "runs" / "done", progress=False)

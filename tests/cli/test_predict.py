@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
-import shutil
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
 from relatum import Run
 from support.command_line import Relatum
-from support.mistakes import code_of
 
 
 def test_without_a_place_to_write_the_best_are_shown(shop_run: Path, run: Relatum) -> None:
@@ -78,16 +74,6 @@ def test_what_is_written_is_what_was_asked_for(shop_run: Path, tmp_path: Path, r
         assert connection.execute("SELECT count(*) FROM likely").fetchone() == (2,)
 
 
-def test_a_target_is_looked_at_before_the_work(shop_run: Path, shop: Path, tmp_path: Path, run: Relatum) -> None:
-    path = Path(shutil.copy(shop, tmp_path))
-    before = path.read_bytes()
-    code, _, err = run("predict", str(shop_run), "--relation", "sold", "--table", "SALES", "--to", str(path))
-    assert (code, code_of(err) == "table-exists") == (2, True)
-    code, _, err = run("predict", str(shop_run), "--relation", "sold", "--table", "sales", "--to", str(path), "--replace")
-    assert (code, code_of(err) == "table-differs") == (2, True)
-    assert path.read_bytes() == before
-
-
 def test_embeddings_are_written(shop_run: Path, tmp_path: Path, run: Relatum) -> None:
     code, out, _ = run("embeddings", str(shop_run), "--to", str(tmp_path / "out"))
     assert code == 0
@@ -96,22 +82,3 @@ def test_embeddings_are_written(shop_run: Path, tmp_path: Path, run: Relatum) ->
     assert (code, err.count("\n")) == (2, 1)
     code, out, _ = run("embeddings", str(shop_run), "--to", str(tmp_path / "two"), "--format", "parquet", "--json")
     assert json.loads(out)["tables"]["entities"] == [64, 20]
-
-
-def test_what_is_not_installed_is_said(tmp_path: Path) -> None:
-    code = (
-        "import sys; sys.modules['duckdb'] = sys.modules['psycopg'] = None\n"
-        "from relatum.errors import RelatumError\n"
-        "from relatum.tables import Column, Table, write\n"
-        "for to in ('out.parquet', 'out.duckdb', 'postgresql://me:s3cret@host/x'):\n"
-        "    try: write(Table('t', (Column('a', 'text', ['b']),), 't'), to)\n"
-        "    except RelatumError as error: print(error)\n"
-        "write(Table('t', (Column('a', 'text', ['b']),), 't'), 'out.db')"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True)
-    assert done.stdout.splitlines() == [
-        "duckdb is not installed; install it with: pip install 'relatum[io]'",
-        "duckdb is not installed; install it with: pip install 'relatum[io]'",
-        "psycopg is not installed; install it with: pip install 'relatum[postgres]'",
-    ]
-    assert [path.name for path in tmp_path.iterdir()] == ["out.db"]  # which needs neither

@@ -107,16 +107,3 @@ def test_rules_of_a_run_have_the_model_s_evidence_and_a_graph(run: Relatum, trai
     assert (rule["head"], rule["kind"], rule["body"]) == ("buyer", "equal", "project[0, 2](bought)")
     assert rule["model"].keys() == {"facts", "negatives", "on_facts", "on_negatives", "correlation"}
     assert rule["examples"]["both"]
-
-
-def test_rules_know_defined_relations(run: Relatum, trained: str) -> None:
-    assert run("define", trained, "got", "permute[1, 0, 2](sold)")[0] == 0
-    code, out, _ = run("rules", trained)
-    assert code == 0
-    assert "got" in out
-
-
-def test_rules_can_be_drawn_for_graphviz(run: Relatum, tmp_path: Path) -> None:
-    code, out, _ = run("rules", "example", "--draw", str(tmp_path / "rules.dot"))
-    assert (code, out.splitlines()[-1]) == (0, f"drawn to {tmp_path / 'rules.dot'}")
-    assert '  n0 -> n1 [label="permute[1, 0, 2]", style=solid];' in (tmp_path / "rules.dot").read_text().splitlines()

@@ -148,16 +148,12 @@ def test_a_series_can_have_seeds_and_vary_any_one_setting(tmp_path: Path) -> Non
     ("vary", "message"),
     [
         ("model.window = []", "setting-out-of-range"),
-        ("model.window = 3", "setting-out-of-range"),
         ("model.window = [[1]]", "setting-out-of-range"),
         ("model.window = [1, 1]", "bad-series"),
-        ("model.window = [1, 3]", "setting-out-of-range"),
         ("model.windw = [1, 2]", "unknown-setting"),
-        ('model.sigma = ["sigmoid", "tan"]', "setting-out-of-range"),
         ("model.window = [1]\ntraining.batch = [1]", "one-setting-varies"),
         ("", "one-setting-varies"),
         ("seed = [0, 1]", "bad-series"),
-        ("model = [1]", "setting-out-of-range"),
     ],
 )
 def test_a_series_that_cannot_be_is_refused_before_any_is_run(run: Relatum, tmp_path: Path, vary: str, message: str) -> None:

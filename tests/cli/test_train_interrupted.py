@@ -1,4 +1,4 @@
-"""Ctrl-C while `relatum train` is not training yet: it ends at once, and leaves nothing that stands in the way."""
+"""Ctrl-C at any stage of `relatum train`: it ends, leaves nothing that stands in the way, and says how to go on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from relatum.runs import fit
+from relatum.runs.journal import Journal
 from relatum.runs.trackers import TrainingBar
+from relatum.training.checkpoint import load_state
 from relatum.training.loop import State
 from support.command_line import Relatum
 
@@ -60,6 +62,25 @@ def test_before_the_first_step_it_is_said_how_to_go_on(run: Relatum, tmp_path: P
     assert run("train", "--resume", str(folder)) == (130, "", said)
     assert not (folder / "checkpoint.safetensors").exists()  # no step was taken first
     patch.undo()
+    assert run("train", "--resume", str(folder))[0] == 0
+
+
+def test_in_training_what_was_done_is_kept(run: Relatum, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, real = tmp_path / "run", Journal.write
+
+    def write(journal: Journal, event: str, **said: Any) -> None:
+        real(journal, event, **said)
+        if event == "epoch":
+            signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "write", write)
+        code, out, err = run(*options(folder))
+    assert (code, out) == (130, "")
+    assert err.splitlines()[-2:] == [f"stopped; resume with: relatum train --resume {folder}", "relatum: interrupted"]
+    state = load_state(folder / "checkpoint.safetensors")
+    assert state is not None
+    assert state.epoch + state.step > 0
     assert run("train", "--resume", str(folder))[0] == 0
 
 

@@ -77,15 +77,3 @@ def test_the_new_run_answers_the_other_verbs_and_cannot_be_resumed(
     code, said, err = run("train", "--resume", out)
     assert (code, said, code_of(err)) == (2, "", "cannot-resume")
     assert out in err
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [("sodl\tzoe\tmike\ttea\n", "unknown-name"), ("sold\tzoe\n", "known-arity"), ("", "unusable-new-facts")],
-)
-def test_a_mistake_is_one_line_and_leaves_nothing(run: Relatum, trained: str, tmp_path: Path, text: str, said: str) -> None:
-    path = tmp_path / "new.txt"
-    path.write_text(text)
-    code, out, err = run("update", trained, str(path), "--out", str(tmp_path / "out"))
-    assert (code, out, code_of(err), err.count("\n")) == (2, "", said, 1)
-    assert [one.name for one in tmp_path.iterdir()] == ["new.txt"]

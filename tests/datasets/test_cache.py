@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import random
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -82,26 +79,3 @@ def test_a_large_copy_is_mapped_and_hashed_once(tmp_path: Path, monkeypatch: pyt
     assert not next(iter(back.train.blocks.values())).columns.flags.owndata
     (tmp_path / "copy").write_bytes((tmp_path / "copy").read_bytes())
     assert load_columns(tmp_path / "copy", KEY) is None
-
-
-@pytest.mark.parametrize("large", [False, True])
-def test_a_damaged_copy_is_never_taken(
-    tmp_path: Path, count: Callable[[int, int], int], request: pytest.FixtureRequest, large: bool
-) -> None:
-    if large:
-        request.getfixturevalue("mapped")
-    path = tmp_path / "copy"
-    save_columns(path, KEY, load("example"))
-    time.sleep(0.05)
-    assert load_columns(path, KEY) is not None
-    content, status = path.read_bytes(), path.stat()
-    chance = random.Random(int(large))
-    for _ in range(count(200, 20_000)):
-        damaged = bytearray(content)
-        if chance.random() < 0.6:
-            damaged[chance.randrange(len(damaged))] ^= 1 << chance.randrange(8)
-        else:
-            del damaged[chance.randrange(len(damaged)) :]
-        path.write_bytes(damaged)
-        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-        assert load_columns(path, KEY) is None

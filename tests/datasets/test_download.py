@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-import random
 import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -115,22 +114,11 @@ def test_files_are_taken_by_base_name_and_checksum(
     assert tree(tmp_path) == {"a": None, "a/b": None, "a/b/train.txt": TRAIN, "a/b/valid.txt": VALID}
 
 
-def bare(size: int = 0, kind: bytes = tarfile.REGTYPE) -> bytes:
-    """Return the head of a member, which need not have the size that it claims."""
-    info = tarfile.TarInfo("other.bin")
-    info.size, info.type = size, kind
-    return info.tobuf(tarfile.GNU_FORMAT)
-
-
 KINDS = (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE)
 HOSTILE: dict[str, tuple[bytes, tuple[str, ...]]] = {
     "nothing": (b"", ()),
     "no archive": (b"<html>rate limited</html>", ()),
     "gzip without end": (b"\x1f\x8b", ()),
-    "negative size": (gzip.compress(bare(-512) + bytes(1024)), ()),
-    "huge pax": (gzip.compress(bare(1 << 70, tarfile.XHDTYPE) + bytes(1024)), ()),
-    "nested pax": (gzip.compress(bare(0, tarfile.XHDTYPE) * 3000 + bytes(1024)), ()),
-    "pax with a long length": (gzip.compress(bare(512, tarfile.XHDTYPE) + b"9" * 507 + b" a=b\n" + bare()), ()),
     "unpacks to too much": (gzip.compress(bytes(1 << 21), 1), ()),
     "too much": (bytes((1 << 20) + 1), ()),
     "wrong content": (pack([member("train.txt", EVE), member("valid.txt", VALID)]), ("valid.txt",)),
@@ -158,20 +146,3 @@ def test_of_a_hostile_archive_nothing_is_kept_but_whole_files(
     said = refused(lambda: unpack(url, wanted, tmp_path), url)
     assert ("no train.txt with" in said) == bool(kept)
     assert tree(tmp_path) == dict.fromkeys(kept, VALID)
-
-
-def test_an_archive_with_flipped_bits_gives_at_most_whole_files(
-    server: Server, tmp_path: Path, wanted: tuple[RemoteFile, ...], count: Callable[[int, int], int]
-) -> None:
-    files = {"train.txt": TRAIN, "valid.txt": VALID}
-    packed = pack([member("other.bin", CONTENT), *(member(*each) for each in files.items())])
-    rng = random.Random(1)
-    for _ in range(count(40, 2000)):
-        harmed = bytearray(packed[: rng.choice([rng.randrange(len(packed)), len(packed)])])
-        for place in rng.sample(range(len(harmed)), min(2, len(harmed))):
-            harmed[place] ^= 1 << rng.randrange(8)
-        with contextlib.suppress(DownloadError):
-            unpack(server.at("/data.tar.gz", whole(bytes(harmed))), wanted, tmp_path)
-        assert tree(tmp_path).items() <= files.items()
-        for path in tmp_path.iterdir():
-            path.unlink()

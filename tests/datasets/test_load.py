@@ -150,9 +150,3 @@ def test_published_datasets_have_the_published_counts(name: str, benchmark_data:
     if dataset.files:  # the same files under another name are recognised
         shutil.copytree(benchmark_data / dataset.folder, tmp_path / "mine")
         assert load(tmp_path / "mine") == split
-
-
-def test_jf17k_has_the_published_arities(benchmark_data: Path) -> None:
-    split = load("jf17k")
-    arity = {a: sum(len(graph.blocks.get(a, ())) for graph in split.parts.values()) for a in split.schema.arities}
-    assert arity == {2: 56322, 3: 34550, 4: 9509, 5: 2230, 6: 37}

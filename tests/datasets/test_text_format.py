@@ -75,6 +75,7 @@ SECOND = Layout(relation_column=1)
         (b"sold\ta\t\tb\n", 1, "unusable-name", Layout()),
         (b"sold\ta\t\n", 1, "unusable-name", Layout()),
         (b"sold\ta\t \n", 1, "unusable-name", Layout()),
+        (b"sold\ta\t\xe2\x80\xa8\n", 1, "unusable-name", Layout()),
         (b"model\n", 1, "no-entities", Layout()),
         (b"sold\ta\nsold\t\xff\n", 2, "not-utf8", Layout()),
         (b"sold\ta\n\nsold\tb\n", 2, "blank-line", Layout()),

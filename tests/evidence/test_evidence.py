@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +10,7 @@ import pytest
 
 import relatum
 from relatum import Hypergraph, KnownAnswers, Split
-from relatum.evidence.evidence import FEATURES, Evidence, Fired
+from relatum.evidence.evidence import FEATURES, Evidence
 from relatum.evidence.mining import mine
 from support.mistakes import mistake
 from support.strategies import restrict
@@ -146,27 +144,6 @@ def test_evidence_speaks_beside_every_kind_of_model(model: str) -> None:
     tested = run.evaluate()
     assert tested.embedding is not None
     assert tested.mrr > 0.8 > tested.embedding.metrics.mrr
-
-
-@pytest.mark.usefixtures("quick_switches")
-def test_threads_get_what_one_gets_alone() -> None:
-    rng = np.random.default_rng(0)
-    pairs = np.unique(rng.integers(0, 60, (900, 2)), axis=0).tolist()
-    facts = Hypergraph.of([(name, f"e{a}", f"e{b}") for a, b in pairs for name in ("likes", "knows")])
-    evidence, knows = Evidence(facts, mine(facts)), facts.schema.id("knows")
-    questions = facts.table("knows").columns
-    parts = [questions[:, start : start + 20] for start in range(0, 400, 20)]
-    alone = [evidence.fired(knows, 0, part) for part in parts]
-
-    def work(number: int) -> Fired:
-        return evidence.fired(knows, 0, parts[number % len(parts)])
-
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(work, range(400)))
-    for number, one in enumerate(found):
-        for field in fields(Fired):
-            expected = getattr(alone[number % len(parts)], field.name)
-            assert np.array_equal(getattr(one, field.name), expected), field.name
 
 
 def test_ranks_by_evidence_equal_a_plain_count() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-import relatum
 from relatum import Hypergraph
 from relatum.evidence.evidence import Evidence
 from relatum.evidence.mining import mine
@@ -49,12 +48,3 @@ def test_a_rule_is_shown_with_facts_for_and_against_it() -> None:
     assert first.rule == "knows(A, B) <- likes(B, A)"
     assert first.examples
     assert first.counter_example.startswith("knows(")
-
-
-def test_a_run_tells_its_soft_rules() -> None:
-    run = relatum.fit("example", dim=10, epochs=1, progress=False)
-    rules = run.soft_rules(k=3)
-    assert len(rules) == 3
-    assert all(" <- " in one.rule and one.right <= one.named for one in rules)
-    assert all(one.rule.startswith("sold(") for one in run.soft_rules("sold"))
-    assert rules.to_dicts()[0]["examples"]

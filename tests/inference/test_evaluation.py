@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from relatum import Hypergraph, Split, load
+from relatum import Hypergraph
 from relatum.data.derivations import ELEMENTARY, OPERATIONS, Derivation
-from relatum.datasets.load import save
 from relatum.inference.evaluation import DERIVATION_KEYS, KEYS, SIZE, breakdown, macro_mrr
 from relatum.inference.ranking import Metrics, Ranks
-from support.made_models import made_graph
 from support.mistakes import mistake
 from support.strategies import restrict
 
@@ -87,14 +84,3 @@ def test_what_cannot_be_broken_down_is_refused() -> None:
     for key in ("relations", "unseen_flag"):
         with mistake("unknown-name"):
             breakdown(drawn(0), key, GRAPH.schema)
-
-
-def test_origins_travel_with_the_data(tmp_path: Path) -> None:
-    graph = made_graph(entities=20, facts=60)
-    origins = {name: Derivation("union", 1 + number % 2) for number, name in enumerate(graph.schema.names[:-1])}
-    nothing = Hypergraph(graph.entities, graph.schema, [])
-    save(Split(graph, nothing, nothing, derivations=origins), tmp_path / "data")
-    for _ in range(2):  # read, and from the cache
-        assert load(tmp_path / "data").derivations == origins
-    (tmp_path / "data" / "derivations.json").write_text('{"made": "by hand"}')
-    assert load(tmp_path / "data").derivations == {}

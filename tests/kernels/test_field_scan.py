@@ -47,31 +47,6 @@ def test_lines_are_scanned_as_python_splits_them(lines: list[list[str]], end: st
     parallel.set_threads(None)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        b"",
-        b"\r",
-        b"r",
-        b"r\t",
-        b"\ta",
-        b"r\ta\t\tb",
-        b"r\ta\rb",
-        b"r\ta\r\r",
-        b"r\ta\0",
-        b"# r\ta",
-        b"r\t \t",
-        b"r\t\xe2\x80\xa8",
-    ],
-)
-def test_an_odd_line_makes_the_text_odd(line: bytes) -> None:
-    assert scanned(b"r\ta\n" + line + b"\nr\ta\n", (RELATION,)) is None
-
-
-def test_a_relation_that_looks_like_a_comment_is_odd() -> None:
-    assert scanned(b"a\t#r\tb\n", (ENTITY, RELATION)) is None
-
-
 def test_a_relation_has_one_arity_or_nothing_is_learned() -> None:
     known = np.array([2, 0, 0], np.int32)
     assert not same_arities(np.array([1, 2, 0], np.int32), np.array([5, 4, 3], np.int32), known)

@@ -48,23 +48,6 @@ def test_scores_and_gradients_agree_with_numpy(kind: str, shape: tuple[int, int,
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_infinity_limits_nothing_and_has_no_gradient(kind: str) -> None:
-    kernel, twin, *_ = KINDS[kind]
-    queries, *others = drawn(kind, 3, 140, 5)
-    queries[:, :5] = np.inf
-    scores, gradients = kernel(queries, *others)
-    assert np.allclose(scores, twin(queries, *others), atol=1e-5)
-    assert not gradients(np.ones_like(scores))[0][:, :5].any()
-
-
-@pytest.mark.parametrize("halves", [1, 2])
-def test_where_both_sums_are_equal_the_first_has_the_gradient(halves: int) -> None:
-    q, c = np.array([[3, 1]], np.float32), np.array([[0, 2]], np.float32)[:, 2 - halves :]
-    found = minima_of_sums(q, c, np.ones(1, np.float32))[1](np.ones((1, 1), np.float32))
-    assert [each.tolist() for each in found] == [[[1, 0]], [[1, 0][2 - halves :]], [3]]
-
-
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize(("side", "feature"), [(0, 3), (0, 8), (1, 4)])
 def test_what_would_be_hidden_is_an_error(kind: str, bad: float, side: int, feature: int) -> None:
@@ -113,19 +96,6 @@ def test_values_and_slopes_of_log_odds_agree_with_numpy(count: int, spread: floa
             reference.mean_log_odds(*(v + way * (n == moved) for n, v in enumerate(wide)), weight) for way in (step, -step)
         )
         assert np.allclose(slope, (ahead - behind) / (2 * step), rtol=1e-4, atol=2e-6)
-
-
-@pytest.mark.parametrize("spread", SPREADS)
-def test_more_of_either_is_never_less(spread: float) -> None:
-    x = np.sort(log_odds(spread)[0])
-    for y in (-spread, 0.0, spread):
-        odds = mean_log_odds(x, np.full_like(x, y), 0.3, sloped=False)[0].astype(np.float64)
-        assert (np.diff(odds) >= -1e-6 * max(1.0, spread)).all()
-
-
-def test_equal_log_odds_are_their_own_mean() -> None:
-    x = np.linspace(-200, 200, 999, dtype=np.float32)
-    assert np.allclose(mean_log_odds(x, x, 0.3, sloped=False)[0], x, atol=2e-6)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

@@ -9,13 +9,6 @@ from types import FunctionType
 
 import relatum.models
 from relatum.models.base import Model
-from relatum.models.combine import hook
-
-HOOKS = {
-    "Model.encode",
-    "Model.midpoint",
-    *(f"Combine.{name}" for name in ("compact", "count_better", "top", "top_of_compact")),
-}
 
 
 def classes() -> list[type]:
@@ -57,32 +50,3 @@ def test_no_model_inherits_from_one_that_can_be_built() -> None:
     built = [one for one in classes() if issubclass(one, Model) and not inspect.isabstract(one)]
     assert len(built) == len(relatum.models.MODELS)
     assert [one for one in built if any(base in built for base in one.__mro__[1:])] == []
-
-
-def test_hooks_are_few() -> None:
-    marked = {
-        f"{one.__qualname__}.{name}"
-        for one in classes()
-        for name, found in methods(one).items()
-        if hasattr(found, "is_hook")
-    }
-    assert marked == HOOKS
-
-
-def test_an_overridden_method_would_be_found() -> None:
-    class Parent:
-        def plain(self) -> int:
-            return 1
-
-        @hook
-        def marked(self) -> int:
-            return 1
-
-    class Child(Parent):
-        def plain(self) -> int:
-            return 2
-
-        def marked(self) -> int:
-            return 2
-
-    assert [found.rpartition(".")[2] for found in overridden(Child)] == ["plain"]

@@ -17,7 +17,7 @@ from support import reference_kernels as reference
 from support.kernels_known import bonus_of, known_of
 from support.mistakes import mistake
 
-BACKENDS = ["numba", "eager", "compile"]
+BACKENDS = ["numba", "eager", pytest.param("compile", marks=pytest.mark.everything)]
 
 
 def sides(queries: int, candidates: int, features: int, dtype: torch.dtype = torch.float32) -> tuple[Tensor, Tensor]:

@@ -9,8 +9,6 @@ import pytest
 import torch
 
 import relatum
-from relatum.data.known_answers import KnownAnswers
-from relatum.inference.ranking import rank
 from relatum.models import MODELS
 from relatum.models.base import Model, Parameters
 from relatum.models.ensemble import joined
@@ -44,14 +42,6 @@ def test_scores_are_summed(name: str, settings: list[dict[str, Any]]) -> None:
         each = [m.score(m.encode(p), relations, columns) for m, p in zip(models, parameters, strict=True)]
         found = whole.score(whole.encode(together), relations, columns)
         assert torch.allclose(found, torch.stack(each).sum(0), rtol=1e-5, atol=1e-5)
-
-
-def test_a_model_joined_with_itself_ranks_as_it_does() -> None:
-    models, parameters = drawn("reale", [{"dim": 8}])
-    whole, together = joined(models * 2, parameters * 2)
-    known = KnownAnswers(FACTS)
-    alone, twice = rank(models[0], parameters[0], FACTS, known), rank(whole, together, FACTS, known)
-    assert np.array_equal(alone.better, twice.better)
 
 
 @pytest.mark.parametrize(

@@ -97,20 +97,6 @@ def test_all_pairs_equal_single_pairs_and_the_twin_with_their_gradients(
             assert torch.allclose(found.double(), right.double(), rtol=1e-4, atol=1e-4)
 
 
-def test_gradients_agree_with_finite_differences_in_double(form: Form, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ops, "CHUNK", 60)
-    queries, candidates = (each.double() for each in sides(form, 3, 7))
-    finite = queries.isfinite().all(0)
-    given = queries[:, finite].clone().requires_grad_()
-
-    def scores(given: Tensor, candidates: Tensor, *numbers: Tensor) -> Tensor:
-        whole = queries.clone()
-        whole[:, finite] = given
-        return combine_of(form, list(numbers)).matrix(whole, candidates)
-
-    assert torch.autograd.gradcheck(scores, (given, candidates.requires_grad_(), *parameters(torch.float64)))
-
-
 @pytest.mark.parametrize("backend", ["numba", "eager"])
 def test_of_two_equal_sums_the_first_has_the_gradient(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RELATUM_BACKEND", backend)

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from relatum.kernels.filters import Excluded, excluded_pairs, nothing_excluded
+from relatum.kernels.filters import Excluded, excluded_pairs
 from relatum.kernels.jit import TILE
 from relatum.models.ops import softmax_loss_of_answers
 from support import reference_kernels as reference
@@ -50,15 +50,6 @@ def test_parameters_of_any_size_give_a_finite_loss() -> None:
     assert torch.isfinite(loss)
 
 
-def test_a_nan_is_an_error() -> None:
-    case = made_case("reale")
-    parameters = case.parameters()
-    parameters["bias"][0, 0] = torch.nan
-    relations, columns = case.batches()[2]
-    with pytest.raises(FloatingPointError):
-        case.model.fused_loss_per_fact(case.model.encode(parameters), relations, columns, columns[..., None])
-
-
 @pytest.mark.parametrize(("window", "entities"), [(1, TILE - 1), (2, TILE), (3, 30), (12, TILE + 1)])
 @pytest.mark.parametrize("spread", [1.0, 40.0])
 def test_the_fused_loss_against_shared_candidates_equals_the_plain_one(window: int, entities: int, spread: float) -> None:
@@ -97,17 +88,6 @@ def _excluded(own: Tensor, candidates: int) -> Excluded:
     pairs = [(i, c) for i, true in enumerate(own.tolist()) for c in range(min(i, candidates)) if c != true]
     queries, places = np.array(pairs, np.int64).reshape(-1, 2).T
     return excluded_pairs(queries, places, len(own))
-
-
-def test_a_nan_is_an_error_with_shared_candidates_too() -> None:
-    case = made_case("reale")
-    parameters = case.parameters()
-    parameters["entities"][0, 0] = torch.nan
-    relations, columns = case.batches()[2]
-    with pytest.raises(FloatingPointError):
-        case.model.fused_loss_shared(
-            case.model.encode(parameters), relations[0], columns[:, :1], [nothing_excluded(1)] * len(columns)
-        )
 
 
 @pytest.mark.parametrize("backend", ["numba", "eager"])

@@ -152,35 +152,12 @@ def test_a_table_of_which_a_part_only_is_rounded_stays_as_it_is(tmp_path: Path, 
     assert torch.equal(load_model(tmp_path)[1]["entities"], parameters["entities"])
 
 
-def edit(folder: Path, **changes: object) -> None:
-    config = json.loads((folder / "config.json").read_text())
-    kept = {name: value for name, value in {**config, **changes}.items() if value is not ...}
-    (folder / "config.json").write_text(json.dumps(kept))
-
-
-@pytest.mark.parametrize(
-    ("changes", "error"),
-    [
-        ({"entities": ...}, "damaged-file"),
-        ({"settings": []}, "damaged-file"),
-        ({"model": []}, "damaged-file"),
-        ({"model": "transformer"}, "unknown-model"),
-        ({"settings": {"dim": [1]}}, "damaged-file"),
-        ({"format": True}, "other-format"),
-        ({"format": 1.0}, "other-format"),
-    ],
-)
-def test_a_config_that_is_none_is_refused_in_one_sentence(saved: Path, changes: dict[str, object], error: str) -> None:
-    edit(saved, **changes)
-    with mistake(error):
-        load_model(saved)
-
-
-@pytest.mark.parametrize("arity", ["x", "-2", "²", "٣", ""])
-def test_an_arity_is_written_in_plain_digits(saved: Path, arity: str) -> None:
+@pytest.mark.parametrize("arity", ["x", "-2", "²", "٣", "", "9" * 18])
+def test_an_arity_is_written_in_plain_digits_and_not_too_many(saved: Path, arity: str) -> None:
     text = f"a\t{arity}\n".encode()
     (saved / "relations.txt").write_bytes(text)
-    edit(saved, relations=hashlib.sha256(text).hexdigest())
+    config = {**json.loads((saved / "config.json").read_text()), "relations": hashlib.sha256(text).hexdigest()}
+    (saved / "config.json").write_text(json.dumps(config))
     with mistake("damaged-file"):
         load_model(saved)
 
@@ -209,6 +186,7 @@ def test_files_that_memory_cannot_hold_are_refused_before_they_are_read(
 def test_a_model_of_facts_has_them_by_arity(tmp_path: Path) -> None:
     case = made_case("g-mpnn")
     save_model(tmp_path, case.model, case.parameters())
+    assert load_model(tmp_path)[0].graph == case.graph
     tensors = safetensors.torch.load((tmp_path / "model.safetensors").read_bytes())
     for arity, block in case.graph.blocks.items():
         assert np.array_equal(tensors[f"facts/{arity}"].numpy(), np.stack(block.rows))

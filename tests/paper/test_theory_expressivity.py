@@ -108,16 +108,3 @@ def test_nalp_separates_what_translations_cannot() -> None:
     truth = Hypergraph.of([("r", "a", "b"), ("r", "b", "c"), ("r", "c", "a")])
     assert find_cycle(truth) is not None
     assert check_bounds(truth, separating_nalp(truth), np.random.default_rng(0), rounding=0.0) == (3, 6)
-
-
-def test_the_combine_by_which_the_library_ranks_gives_the_same_scores() -> None:
-    chance = np.random.default_rng(7)
-    truth = random_truth(chance)
-    separation = separating_nalp(truth)
-    model, tables = separation.model, separation.model.encode(separation.parameters)
-    for relations, columns, labels in true_and_false(truth, chance):
-        for position, column in enumerate(columns):
-            queries = model.queries(tables, relations, columns, position)
-            candidates = model.candidates(tables, relations, position, column)
-            scores = model.combine(tables).matrix(queries, candidates).diagonal()
-            assert torch.equal(scores, labels.float())

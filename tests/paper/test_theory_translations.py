@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from relatum import MODELS, Hypergraph
-from relatum.models.base import Parameters, Settings
+from relatum import Hypergraph
+from relatum.models.base import Parameters
 from relatum.models.translations import RAE, MTransH
 from relatum.paper.theory import Cycle, find_cycle, residual
 from relatum.paper.theory.translations import scores
@@ -57,17 +57,6 @@ def test_what_is_not_a_cycle_does_not_cancel(kind: type[MTransH]) -> None:
     open_path = [("r", "a", "b"), ("r", "b", "c")], [("r", "b", "a"), ("r", "c", "b")]
     forward, backward = (float(scores(model, parameters, tuple(side)).sum()) for side in open_path)
     assert abs(forward - backward) > 0.1
-
-
-def test_another_model_does_not_cancel() -> None:
-    # The identity is about translations: m-CP, for one, has f(x, y) and f(y, x) that have nothing to do with each other.
-    model = MODELS["m-cp"](CYCLE, Settings(dim=4))
-    chance = torch.Generator().manual_seed(0)
-    parameters = {name: torch.randn(start.shape, generator=chance) for name, start in model.init_parameters(chance).items()}
-    found = find_cycle(CYCLE)
-    assert found is not None
-    sums = [scores(model, parameters, side).sum() for side in (found.forward, found.backward)]
-    assert abs(float(sums[0] - sums[1])) > 0.01 * float(sums[0].abs() + sums[1].abs())
 
 
 def test_two_positions_of_a_larger_relation_make_a_cycle_too() -> None:

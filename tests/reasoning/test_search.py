@@ -50,27 +50,6 @@ def test_exact_values_are_those_of_the_meaning(sigma: str, count: Count) -> None
         np.testing.assert_allclose(found, expected_values.ravel(), atol=1e-5, err_msg=str(expression))
 
 
-def test_calibrated_scores_of_two_relations_meet_as_probabilities() -> None:
-    chance = random.Random(5)
-    model, tables = random_model(chance, entities=6)
-    one, other = (Relation(relation) for relation in list(model.schema)[:2])
-    arity = min(one.arity, other.arity)
-    expression = one.project(*range(arity)) | other.project(*range(arity))
-    draw = np.random.default_rng(0)
-    calibration = Calibration(draw.random(len(model.schema)) * 3, draw.normal(size=len(model.schema)))
-    comparable = ComparableScores(model, calibration)
-    columns = torch.zeros(variables(expression), 1, dtype=torch.int64)
-    found = best(PlanValues(model, tables, comparable), plan_of(expression), columns, [0], 6)
-    sides = [
-        calibration.probability(
-            model.schema.id(side.name), model.scale * degrees(side.project(*range(arity)), model, tables)
-        )
-        for side in (one, other)
-    ]
-    expected_values = np.maximum(*sides)[(slice(None), *(0,) * (arity - 1))]
-    np.testing.assert_allclose(comparable.probability(found.logits), np.sort(expected_values)[::-1], atol=1e-6)
-
-
 def test_a_search_that_is_cut_short_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(branching, "_FRONTIER", 2)
     unproven = 0

@@ -178,17 +178,6 @@ def test_predicted_values_stand_in_their_columns_without_their_kind(tmp_path: Pa
     assert "person, city, team" in page
 
 
-@pytest.mark.parametrize(("model", "title"), [("hype", "HypE"), ("g-mpnn", "G-MPNN")])
-def test_other_models_have_reports(model: str, title: str, tmp_path: Path) -> None:
-    run = fit(Spec.from_dict({"data": "example", "model": {"name": model}, "training": {"epochs": 1}}), tmp_path / "run")
-    page = checked(report_page(run))
-    assert f"{title} on example" in page.text
-    assert f"(MRR) is {run.evaluate().metrics.mrr:.3f}" in page.text
-    best = run.predict("sold", top=1)[0]
-    assert " ".join(best.entities) in page.text
-    assert "bought = permute[buyer, seller, item](sold)" in page.text
-
-
 FACTS = {part: "".join("\t".join(fact) + "\n" for fact in graph) for part, graph in load("example").parts.items()}
 SCORES_ALONE, NOT_MEASURED = "it gives scores alone", "Quality was not measured"
 CHOSEN = "There are no test facts; training chose its best state"

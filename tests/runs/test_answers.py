@@ -88,12 +88,9 @@ def test_any_text_is_a_question_or_a_clean_error(text: str) -> None:
     [
         ("", 1, "syntax"),
         ("is", 3, "syntax"),
-        ("is drew", None, "unknown-name"),
         ("is(", 4, "syntax"),
         ("is(drew", 8, "syntax"),
-        ("is(drew))", 9, "syntax"),
         ("pair(,b)", 6, "syntax"),
-        ("pair(a,)", 8, "syntax"),
         ("pair(a (b), c)", 8, "syntax"),
         ('is("drew)', 4, "open-quote"),
         ('is(dr"ew")', 6, "syntax"),
@@ -102,9 +99,7 @@ def test_any_text_is_a_question_or_a_clean_error(text: str) -> None:
         ("sold(drew, ? = alex, book)", 12, "syntax"),
         ("sold(seller=a=b)", 14, "syntax"),
         ("is(a,b)", 6, "argument-count"),
-        ("pair()", 6, "argument-count"),
         ("sold(a,seller=b,?)", 8, "given-twice"),
-        ("sold(buyer=a,buyer=b,?)", 14, "given-twice"),
         ("pair(a,0=b)", 8, "given-twice"),
     ],
 )

@@ -191,19 +191,3 @@ def test_memory_is_that_of_a_block(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     assert sum(questions for questions, _ in sizes) == 17
     assert max(questions for questions, _ in sizes) == 3  # 32 rivals each
     assert max(answers for _, answers in sizes) <= 3 * 2 * 3
-
-
-def test_records_are_read_by_role(run: Run) -> None:
-    found = run.complete_each("sold(*, ?, web, 0.25)", k=1, new_only=True)
-    assert list(found.columns) == ["customer_id", "item_code", "rank", "score", "probability", "known", "source"]
-    first = found[0]
-    assert (first["customer_id"], first.item_code) == first.entities  # type: ignore[attr-defined]
-    assert first.to_dict() == {
-        "customer_id": first.entities[0],
-        "item_code": first.entities[1],
-        "rank": 1,
-        "score": first.score,
-        "probability": first.probability,
-        "known": False,
-        "source": None,
-    }

@@ -9,7 +9,7 @@ import pytest
 
 import relatum
 from relatum import Run
-from relatum.runs.column_quality import COLUMN_QUALITY_COLUMNS, ColumnQuality
+from relatum.runs.column_quality import ColumnQuality
 from relatum.runs.filling import rows_of
 from support.mistakes import mistake
 from support.small_tables import csv_of
@@ -35,23 +35,6 @@ def test_cells_and_accuracy_are_those_of_the_held_out_cells(tables: Run, part: s
         for share in (one.accuracy, one.macro_f1, one.probability, one.counting, one.naive_bayes, one.best_single_column):
             assert 0 <= share <= 1
         assert one.bins is (table.schema.column(one.column).bins is not None)
-
-
-def test_what_another_column_determines_is_filled_right_where_that_is_seen(tables: Run) -> None:
-    table, models = rows_of(tables)["customers"], tables.columns
-    assert models is not None
-    city, country = (table.schema.index(name) for name in ("city", "country"))
-    held = (table.parts[country] > 0) & (table.cells[country] >= 0) & (table.parts[city] == 0)
-    there = np.flatnonzero(held)
-    best = models.answer("customers", "country", there, scores=tables.cell_scores).best
-    assert len(there) > 10
-    assert (best == table.cells[country, there]).mean() > 0.95
-
-
-def test_records_have_all_columns(tables: Run) -> None:
-    found = tables.evaluate_columns()
-    assert {tuple(one.to_dict()) for one in found} == {tuple(found[0].to_dict())}
-    assert set(found[0].to_dict()) == set(COLUMN_QUALITY_COLUMNS)
 
 
 @pytest.mark.parametrize(

@@ -75,26 +75,6 @@ def test_more_is_promised_by_more_answers_in_the_order_of_completion(run: Run) -
     assert plain.promise is plain.limit is None
 
 
-def test_known_answers_come_first_and_belong_to_no_set(run: Run) -> None:
-    _, person, town = next(fact for fact in SPLIT.train if fact[0] == "lives")
-    answers = run.complete("lives", person, None, coverage=0.9)
-    assert [one.entity for one in answers.known] == [town]
-    assert town not in {one.entity for one in answers.new}
-
-
-def test_what_is_promised_is_in_the_text(run: Run) -> None:
-    own, rest = run.complete("lives(p3, ?)", coverage=0.9), run.complete("knows(p3, ?, c1)", coverage=0.9)
-    count = sum(fact[0] == "lives" for fact in SPLIT.valid)
-    assert own.promise == (
-        f"90 % of such sets hold the missing answer (calibrated on {count} validation facts of this relation, by this "
-        "position; assumes that an answer is missing, and by the same accident as those were held out)"
-    )
-    assert rest.limit is not None
-    assert rest.limit.scope == "rest"
-    assert rest.limit.facts == sum(fact[0] == "knows" for fact in SPLIT.valid) < 50
-    assert "of the relations that have few, this one among them" in str(rest.limit)
-
-
 def test_what_cannot_be_promised_is_refused(run: Run) -> None:
     with mistake("bad-coverage"):
         run.complete("lives(p3, ?)", coverage=90)

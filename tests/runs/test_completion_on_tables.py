@@ -40,6 +40,13 @@ def test_a_gap_is_filled_by_entities_of_its_kind(run: Run, beam: int | None) -> 
     assert max(new, key=lambda one: one.score).entities == best.entities
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_predicted_facts_are_of_the_kinds_of_their_columns(run: Run, exact: bool) -> None:
+    for relation, every in (("sales", (BUYERS, ITEMS, CHANNELS)), ("shopped", (BUYERS, ITEMS))):
+        found, there = {one.entities for one in run.predict(relation, exact=exact)}, set(itertools.product(*every))
+        assert found == there - set(run.table(relation)) if exact else found < there
+
+
 def test_a_fact_is_measured_against_alternatives_of_its_kinds(run: Run) -> None:
     known = set(run.table("sales"))
     fact = ("sales.buyer:3", "sales.item:2", "sales.channel:web")

@@ -31,15 +31,6 @@ def test_the_wrong_fact_comes_first_with_what_is_expected_and_why(store: Run) ->
     assert len({one.facts for one in first.reasons}) == len(first.reasons)
 
 
-def test_doubtful_facts_are_records(store: Run) -> None:
-    found = store.doubt("track", k=3)
-    assert 1 <= len(found) <= 3
-    assert [one.doubt for one in found] == sorted((one.doubt for one in found), reverse=True)
-    assert list(found.to_dicts()[0]) == list(found.columns)
-    assert found[0].to_dict()["reasons"][0]["facts"]
-    assert "track(t3-1, a3, g2)" in repr(found)
-
-
 def test_what_cannot_be_doubted_is_refused(store: Run) -> None:
     with mistake("unknown-name"):
         store.doubt("trakc")

@@ -1,4 +1,4 @@
-"""Runs: a directory that works by itself, can be stopped or killed at any moment, and goes on to the same bytes."""
+"""Runs: a directory that works by itself, can be stopped at any moment, and goes on to the same bytes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,6 @@ import itertools
 import json
 import random
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -29,22 +25,10 @@ from support.locks import locked_elsewhere
 from support.mistakes import mistake
 
 FILES = {
-    "answer_calibration.json",
-    "answer_sets.json",
-    "new_fact_calibration.json",
-    "calibration.json",
-    "README.md",
-    "checkpoint.safetensors",
-    "checkpoint-best.safetensors",
-    "config.json",
-    "entities.txt",
-    "facts.safetensors",
-    "journal.jsonl",
-    "model.safetensors",
-    "environment.json",
-    "relations.txt",
-    "spec.toml",
-}
+    "answer_calibration.json", "answer_sets.json", "calibration.json", "checkpoint.safetensors", "config.json",
+    "entities.txt", "checkpoint-best.safetensors", "environment.json", "facts.safetensors", "journal.jsonl",
+    "model.safetensors", "new_fact_calibration.json", "README.md", "relations.txt", "spec.toml",
+}  # fmt: skip
 
 
 def spec_of(data: str = "example", **training: Any) -> Spec:
@@ -193,12 +177,6 @@ def test_a_directory_with_a_run_is_refused_and_left_as_it_is(trained: Path) -> N
     assert files_of(trained) == before
 
 
-def test_data_that_is_not_there_leaves_no_directory(tmp_path: Path) -> None:
-    with mistake("no-such-file"):
-        fit(spec_of("/no/such/place"), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
 def test_resuming_a_finished_run_trains_no_more(trained: Path, tmp_path: Path) -> None:
     shutil.copytree(trained, tmp_path / "run")
     told: list[str] = []
@@ -324,86 +302,6 @@ def test_the_history_has_no_hole_whatever_is_being_written(
             assert model_bytes(resume(folder).folder) == model_bytes(trained)
             assert history(folder) == history(trained), (late, number)
         assert number >= 3
-
-
-POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals are another thing on Windows")
-LONGER = {"epochs": 20, "validate_every": 2}
-
-
-@contextlib.contextmanager
-def command(*arguments: str | Path) -> Iterator[subprocess.Popen[str]]:
-    """Run `relatum train ARGUMENTS` in a process of its own, which does not outlive the block."""
-    code = "from relatum.cli import main; main()"
-    line = [sys.executable, "-c", code, "train", *map(str, arguments)]
-    with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-def options(spec: Spec, folder: Path) -> list[str]:
-    path = folder.with_suffix(".toml")
-    path.write_text(spec.to_toml())
-    return ["--spec", str(path), "--out", str(folder)]
-
-
-def lines(folder: Path) -> int:
-    journal = folder / "journal.jsonl"
-    return journal.read_bytes().count(b"\n") if journal.exists() else 0
-
-
-def await_lines(process: subprocess.Popen[str], folder: Path, more: int) -> None:
-    """Wait until a process has written so many lines to the journal of its run, or has ended."""
-    wanted, limit = lines(folder) + more, time.monotonic() + 60
-    while process.poll() is None and lines(folder) < wanted:
-        assert time.monotonic() < limit
-        time.sleep(0.002)
-
-
-def kill_while_training(folder: Path, arguments: list[str], chance: random.Random) -> None:
-    """Kill a process after some line of its journal, from the first to the last, or a moment later."""
-    with command(*arguments) as process:
-        await_lines(process, folder, chance.randint(1, 32))
-        time.sleep(chance.uniform(0, 0.02))
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-    assert visible(folder) <= FILES
-    assert Spec.read(folder / "spec.toml") == spec_of(**LONGER)
-    assert not (folder / "checkpoint.safetensors").exists() or load_state(folder / "checkpoint.safetensors") is not None
-
-
-@pytest.mark.everything
-@POSIX
-def test_a_run_killed_while_it_trains_and_while_it_resumes_gives_the_same_bytes(
-    tmp_path: Path, count: Callable[[int, int], int]
-) -> None:
-    expected = model_bytes(fit(spec_of(**LONGER), tmp_path / "straight").folder)
-    chance = random.Random(0)
-    for number in range(count(1, 30)):
-        folder = tmp_path / f"run{number}"
-        kill_while_training(folder, options(spec_of(**LONGER), folder), chance)
-        kill_while_training(folder, ["--resume", str(folder)], chance)
-        assert model_bytes(resume(folder).folder) == expected
-        assert visible(folder) == FILES
-
-
-@pytest.mark.everything
-@POSIX
-def test_ctrl_c_says_how_to_go_on_and_ends_with_130(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    with command(*options(spec_of(epochs=1_000_000, validate_every=1_000_000), folder)) as process:
-        await_lines(process, folder, 2)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert err.splitlines()[-2:] == [f"stopped; resume with: relatum train --resume {folder}", "relatum: interrupted"]
-    assert "Traceback" not in err
-    state = load_state(folder / "checkpoint.safetensors")
-    assert state is not None
-    assert state.epoch + state.step > 0
-    with mistake("not-a-run"):
-        Run.load(folder)
 
 
 def was_validated(run: Run) -> bool:

@@ -97,16 +97,6 @@ def test_two_processes_do_not_begin_one_run(tmp_path: Path) -> None:
     assert writing.exists()
 
 
-def test_what_killed_writers_have_left_goes_when_a_run_is_resumed(tmp_path: Path) -> None:
-    run = fit(spec_of(), tmp_path / "run").folder
-    before = files(run)
-    for name in ("checkpoint.safetensors", "model.safetensors"):
-        (run / f".{name}.0123456789ab-0123456789ab.tmp").write_bytes(b"half")
-    (run / ".mine.tmp").write_bytes(b"mine")
-    resume(run)
-    assert files(run) == {**before, ".mine.tmp": b"mine"}
-
-
 @pytest.mark.parametrize("candidates", ["shared", "per-fact"])
 @pytest.mark.parametrize("valid", ["", "r\ta\tb\n"])
 def test_no_facts_to_train_on_is_said_before_a_directory_is_made(tmp_path: Path, candidates: str, valid: str) -> None:

@@ -8,14 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from relatum.api import Run, fit
+from relatum.api import Run
 from relatum.data.column_types import ColumnType
 from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.schema import RelationSchema
 from relatum.runs.answers import parse_question
 from relatum.runs.lookup import describe_relations, find_entities, similar_entities
-from relatum.tables import read
-from support.mistakes import mistake
 
 FACTS = [
     ("sold", "Drew", "alex", "green tea"),
@@ -150,11 +148,3 @@ def test_an_imported_entity_is_known_by_its_value_where_one_type_has_it(shop_run
     values = Counter(name.partition(":")[2] for name in run.model.graph.entities if ":" in name)
     name = next(one for one in run.model.graph.entities if values[one.partition(":")[2]] == 1)
     assert similar_entities(run, name.partition(":")[2], k=3) == similar_entities(run, name, k=3)
-
-
-def test_a_value_that_several_types_have_is_refused_with_the_choices(tmp_path: Path) -> None:
-    (tmp_path / "flights.csv").write_text("here,there\n" + "a,b\nb,c\nc,a\n" * 4)
-    run = fit(read(tmp_path / "flights.csv", valid=0, test=0), dim=4, epochs=1)
-    with mistake("ambiguous-name"):
-        similar_entities(run, "a")
-    assert similar_entities(run, "flights.there:a")

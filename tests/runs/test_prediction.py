@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import shutil
 from pathlib import Path
 
 import pytest
 
-from relatum import Run, Spec, fit, load, read
-from relatum.datasets.load import save
+from relatum import Run
 from relatum.runs import prediction
 from relatum.runs.answers import Prediction
 from relatum.runs.prediction import predict
@@ -55,22 +53,6 @@ def test_predictions_are_the_best_new_answers_to_all_questions(run: Run, relatio
         )
 
 
-@pytest.mark.everything
-def test_every_fact_can_be_tried(run: Run) -> None:
-    found = run.predict("sold", top=50, exact=True)
-    names = list(run.model.graph.entities)
-    every = sorted(
-        -run.score(f"sold({', '.join(fact)})").score
-        for fact in itertools.product(names, names[:4], names)
-        if fact not in known(run, "sold")
-    )
-    best = sorted(-one.score for one in found if one.entities[1] in names[:4])
-    assert best == pytest.approx(every[: len(best)], rel=1e-5)
-    assert all(one.position is None for one in found)
-    answers = run.complete("sold(?, ?, ?)", k=50, new_only=True)
-    assert {one.entities for one in found} == {answer.entities for answer in answers}
-
-
 def test_what_a_projection_keeps_can_be_predicted(run: Run) -> None:
     found = run.predict("customer")
     assert {one.entities for one in found} == {(name,) for name in run.model.graph.entities} - known(run, "customer")
@@ -103,45 +85,6 @@ def test_what_cannot_be_asked_is_refused(run: Run, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(prediction, "EXHAUSTIVE_LIMIT", 15**3 - 1)
     with mistake("too-many-facts"):
         run.predict("sold", exact=True)
-
-
-def test_without_calibration_there_are_scores_alone(tmp_path: Path) -> None:
-    save(load("example"), tmp_path / "data")
-    (tmp_path / "data" / "valid.txt").write_text("")
-    plain = fit(Spec.from_dict({"data": str(tmp_path / "data"), "training": {"epochs": 1}}), tmp_path / "run")
-    assert {one.probability for one in plain.predict("sold")} == {None}
-    with mistake("no-probabilities"):
-        plain.predict("sold", min_probability=0.5)
-
-
-def test_entities_of_a_table_stand_only_in_columns_of_their_kind(tmp_path: Path) -> None:
-    rows = [f"{n % 7},{n % 5},{'web' if n % 3 else 'shop'}" for n in range(60)]
-    (tmp_path / "sales.csv").write_text("\n".join(["buyer,item,channel", *rows]) + "\n")
-    read(tmp_path / "sales.csv", keep_ids=True).save(tmp_path / "data")
-    made = fit(Spec.from_dict({"data": str(tmp_path / "data"), "training": {"epochs": 2}}), tmp_path / "run")
-    (tmp_path / "data").rename(tmp_path / "moved")
-    run = Run.load(made.folder)  # which works by itself
-    run.define("shopped", "select[channel = sales.channel:shop](sales)")
-    sizes = {"sales": 7 * 5 * 2, "shopped": 7 * 5}
-    for relation, exact in itertools.product(sizes, (False, True)):
-        found = [one.entities for one in run.predict(relation, exact=exact)]
-        kinds = ("sales.buyer:", "sales.item:", "sales.channel:")
-        assert found
-        assert all(name.startswith(kind) for fact in found for name, kind in zip(fact, kinds, strict=False))
-        if exact:
-            assert len(found) == sizes[relation] - len(known(run, relation))
-
-
-def test_of_each_question_only_the_best_answers_can_count(run: Run) -> None:
-    (found,) = predict(run, ["sold"], 10**6, per_question=1).values()
-    best = set()
-    for fact in known(run, "sold"):
-        for position in range(3):
-            asked = [*fact[:position], "?", *fact[position + 1 :]]
-            answer = run.complete(f"sold({', '.join(asked)})", k=1, new_only=True)[0]
-            best.add((*fact[:position], answer.entity, *fact[position + 1 :]))
-    assert {one.entities for one in found} == best
-    assert best < {one.entities for one in run.predict("sold", top=10**6)}
 
 
 def test_the_search_can_be_held_to_a_few_known_facts(run: Run) -> None:

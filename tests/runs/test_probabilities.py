@@ -88,15 +88,6 @@ def test_a_question_that_nothing_known_answers_is_taken_to_have_an_answer(run: R
     assert expected > usual
 
 
-def test_proposals_come_with_the_most_likely_first(run: Run) -> None:
-    found = run.predict(top=20)
-    chances = [one.probability for one in found]
-    assert chances == sorted(chances, reverse=True)
-    for one in found[:5]:
-        assert one.probability == pytest.approx(run.score(one.relation, *one.entities).probability, rel=1e-4)
-    assert {one.probability >= 0.01 for one in run.predict(top=20, min_probability=0.01)} <= {True}
-
-
 def test_how_far_they_can_be_trusted_is_told_of_each_part(run: Run) -> None:
     for part in ("train", "valid", "test"):
         found = run.reliability(part)

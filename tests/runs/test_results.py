@@ -61,17 +61,6 @@ def test_results_tell_the_mrr_beside_the_metric_that_decided(runs: Path, tmp_pat
     assert told["valid"]["corrected_mrr"] == max(moment["valid_corrected_mrr"] for moment in told["course"])
     assert told["valid"]["mrr"] in [moment["valid_mrr"] for moment in told["course"]]
 
-    journal = tmp_path / "run" / JOURNAL
-    events = [json.loads(line) for line in journal.read_text().splitlines()]
-    for event in events:
-        event.pop("mrr", None)  # as runs of old have it
-    journal.write_text("".join(json.dumps(event) + "\n" for event in events))
-    old = collect([tmp_path / "run"])
-    assert old["runs"][0]["valid"] == told["valid"]
-    assert all("valid_mrr" not in moment for moment in old["runs"][0]["course"])
-    (tmp_path / "old.json").write_text(json.dumps(old))
-    assert read_results(tmp_path / "old.json").results[0].histories == [[]]
-
 
 def test_results_say_on_what_runs_were_trained_not_collected(
     runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

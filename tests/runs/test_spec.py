@@ -66,12 +66,6 @@ def test_what_is_not_said_is_the_default() -> None:
     assert spec.settings == MODELS["reale"].settings_type(**fast["model"])
 
 
-def test_a_whole_number_will_do_where_a_number_is_wanted() -> None:
-    spec = Spec.from_dict({"data": "example", "model": {"scale": 3}, "training": {"learning_rate": 1}})
-    assert (spec.training.learning_rate, spec.settings.scale) == (1.0, 3.0)  # type: ignore[attr-defined]
-    assert isinstance(spec.training.learning_rate, float)
-
-
 MISTAKES: list[tuple[dict[str, Any], str, str, tuple[str, ...]]] = [
     ({}, "no-data-named", "data", ()),
     ({"data": 3}, "no-data-named", "data", ()),
@@ -87,14 +81,9 @@ MISTAKES: list[tuple[dict[str, Any], str, str, tuple[str, ...]]] = [
     ({"model": {"dims": 3}}, "unknown-setting", "model.dims", ("dim",)),
     ({"model": {"layers": 3}}, "unknown-setting", "model.layers", ()),
     ({"model": {"name": "g-mpnn", "window": 2}}, "unknown-setting", "model.window", ()),
-    ({"model": {"dim": "20"}}, "setting-out-of-range", "model.dim", ()),
-    ({"model": {"scale": "big"}}, "setting-out-of-range", "model.scale", ()),
     ({"model": {"dim": {"x": 1}}}, "setting-out-of-range", "model.dim", ()),
     ({"model": {"dim": 20, "window": 3}}, "setting-out-of-range", "model.window", ()),
     ({"training": {"epoch": 3}}, "unknown-setting", "training.epoch", ("epochs",)),
-    ({"training": {"learning_rate": "fast"}}, "setting-out-of-range", "training.learning_rate", ()),
-    ({"training": {"epochs": 0}}, "setting-out-of-range", "training.epochs", ()),
-    ({"training": {"rows": "triples"}}, "setting-out-of-range", "training.rows", ()),
     ({"seed": -1}, "setting-out-of-range", "seed", ()),
     ({"seed": True}, "setting-out-of-range", "seed", ()),
 ]

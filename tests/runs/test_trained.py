@@ -66,11 +66,6 @@ def test_more_answers_than_entities_are_all_there_are(example: Run) -> None:
     assert every == example.complete("sold(drew, ?, book)", k=np.int64(15))  # type: ignore[arg-type]
 
 
-def test_a_beam_finds_the_best_fact(example: Run) -> None:
-    exact, beam = (example.complete("sold(?, ?, ?)", k=3, new_only=True, beam=size) for size in (None, 30))
-    assert beam[0] == exact[0]
-
-
 def test_without_validation_facts_there_are_no_probabilities(tmp_path: Path) -> None:
     split = load("example")
     save(split, tmp_path / "data")
@@ -80,6 +75,9 @@ def test_without_validation_facts_there_are_no_probabilities(tmp_path: Path) -> 
     assert plain.reliability() is None
     assert plain.score("sold(drew, alex, book)").probability is None
     assert plain.complete("sold(drew, ?, book)")[0].probability is None
+    assert {one.probability for one in plain.predict("sold")} == {None}
+    with mistake("no-probabilities"):
+        plain.predict("sold", min_probability=0.5)
 
 
 def test_what_is_noted_as_a_part_of_the_run_must_be_there(example: Run, tmp_path: Path) -> None:
@@ -91,12 +89,3 @@ def test_what_is_noted_as_a_part_of_the_run_must_be_there(example: Run, tmp_path
             with mistake("missing-part"):
                 _ = Run.load(copy).validated
     assert len(list(tmp_path.iterdir())) >= 3
-
-
-def test_a_damaged_calibration_is_an_error_of_one_line(example: Run, tmp_path: Path) -> None:
-    copy = tmp_path / "copy"
-    shutil.copytree(example.folder, copy)
-    for text, code in (("{", "damaged-file"), ("{}", "other-format"), ("[]", "damaged-file")):
-        (copy / "calibration.json").write_text(text)
-        with mistake(code):
-            Run.load(copy).query("sold")

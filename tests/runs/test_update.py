@@ -5,9 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from relatum import MODELS, Hypergraph, KnownAnswers, RelatumWarning, Run, Spec, fit, load, update
+from relatum import MODELS, Hypergraph, KnownAnswers, Run, Spec, fit, load, update
 from relatum.inference.ranking import Metrics, rank
 from relatum.kernels.parallel import set_threads
 from relatum.models.store import load_model
@@ -271,38 +268,6 @@ def test_the_default_place_is_beside_the_run(
     shutil.copytree(trained, tmp_path / "mine")
     monkeypatch.chdir(tmp_path / "mine")
     assert update(".", new_facts).folder == tmp_path / "mine-updated"
-
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from relatum import update
-
-real, (_, last, run, facts, out) = (os.replace, os.rename), sys.argv
-def or_die(move):
-    def moved(source, target, **folders):
-        if Path(target).name == last:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return move(source, target, **folders)
-    return moved
-os.replace, os.rename = map(or_die, real)
-update(run, facts, out)
-"""
-
-
-@pytest.mark.everything
-@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL on Windows")
-@pytest.mark.parametrize("last", ["facts.safetensors", "out"])
-def test_a_kill_leaves_the_old_run_whole_and_no_half_run(trained: Path, new_facts: Path, tmp_path: Path, last: str) -> None:
-    before = files(trained)
-    done = subprocess.run([sys.executable, "-c", KILLED, last, str(trained), str(new_facts), str(tmp_path / "out")])
-    assert done.returncode == -signal.SIGKILL
-    assert files(trained) == before
-    assert not (tmp_path / "out").exists()
-    with pytest.warns(RelatumWarning, match="removed; a process"):
-        updated = update(trained, new_facts, tmp_path / "out")
-    assert updated.evaluate("test").metrics.questions
-    assert not list(tmp_path.glob(".out.*"))
 
 
 def test_folding_in_is_far_above_chance_and_near_retraining(tmp_path: Path, count: Callable[[int, int], int]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 import time
 
 import pytest
@@ -39,7 +37,6 @@ def shop() -> Catalog:
 SHOP = shop()
 
 AGGREGATES = """
-SELECT ¶COUNT(*) FROM sold | COUNT(...) is not supported
 SELECT ¶expected_count(*) FROM sold | expected_count(...) is not supported: the probabilities of rows do not add up
 SELECT seller FROM sold ¶GROUP BY seller | GROUP BY is not supported
 SELECT ¶row_number() OVER (ORDER BY item) FROM sold | there are no functions
@@ -49,17 +46,13 @@ JOINS = """
 SELECT seller FROM sold ¶LEFT OUTER JOIN likes ON buyer = position_0 | outer joins need NULLs
 SELECT seller FROM sold ¶JOIN likes | a JOIN needs ON or USING
 SELECT seller FROM sold INNER ¶JOIN likes WHERE seller = 'drew' | a JOIN needs ON or USING
-SELECT seller FROM sold ¶JOIN likes JOIN trusted ON buyer = position_0 ON seller = position_0 | a JOIN needs ON or USING
-SELECT seller FROM sold ¶JOIN (SELECT item FROM sold) AS t | a JOIN needs ON or USING
 SELECT seller FROM sold NATURAL JOIN ¶trusted | no column in common
 SELECT seller FROM sold JOIN likes USING (¶item) | unknown column of likes 'item'
-SELECT seller FROM sold JOIN Stock USING (¶seller) | unknown column of Stock 'seller'
 SELECT s.seller FROM sold AS s CROSS JOIN sold AS t JOIN "Stock" AS u USING (¶item) | item could be s.item or t.item
 SELECT seller FROM sold NATURAL JOIN ¶Stock USING (item) | one of ON, USING, NATURAL and CROSS
 SELECT seller FROM sold, ¶LATERAL (SELECT item FROM likes) AS t | LATERAL is not supported
 SELECT seller FROM (¶sold CROSS JOIN likes) | parentheses around the tables
 SELECT seller FROM sold JOIN ¶sold ON seller = buyer | two tables of FROM are called 'sold'
-SELECT seller FROM sold AS t, ¶likes AS T | two tables of FROM are called 'T'
 """
 
 NULLS_AND_RANGES = """
@@ -67,45 +60,35 @@ SELECT seller FROM sold WHERE item ¶IS NULL | there are no NULLs here
 SELECT seller FROM sold WHERE ¶COALESCE(item, 'book') = 'book' | COALESCE is not supported
 SELECT seller FROM sold WHERE item NOT ¶LIKE 'b%' | LIKE is not supported
 SELECT seller FROM sold WHERE ¶item > 'a' | > is not supported: names have no order
-SELECT seller FROM sold WHERE ¶item <= buyer | <= is not supported: names have no order
 SELECT seller FROM sold WHERE ¶'a' < item | < is not supported: names have no order
 SELECT seller FROM sold ORDER BY ¶seller | ORDER BY works for probability alone
-SELECT seller FROM sold ORDER BY probability, ¶seller | ORDER BY works for probability alone
 SELECT seller FROM sold ORDER BY probability, ¶probability | ORDER BY works for one column
 SELECT seller FROM sold ORDER BY probability ¶ASC | ASC is not supported
 """
 
 VALUES = """
 SELECT seller FROM sold WHERE item = 1 ¶+ 1 | + is not supported
-SELECT seller ¶* 2 FROM sold | * is not supported
-SELECT seller ¶- 1 FROM sold | - is not supported
 SELECT seller FROM sold WHERE item = ¶-'1' | - is not supported
 SELECT seller FROM sold WHERE item = ¶'a' 'b' | CONCAT is not supported
 SELECT ¶upper(seller) FROM sold | upper(...) is not supported: there are no functions
 SELECT ¶CAST(seller AS INT) FROM sold | CAST is not supported
 SELECT seller¶::INT FROM sold | :: is not supported
-SELECT seller FROM sold WHERE item = DATE ¶'2020-01-01' | CAST is not supported
 SELECT seller FROM sold WHERE item = ¶? | ? is not supported: write the value itself
 SELECT seller FROM sold WHERE item = ¶$1 | $ is not supported
 SELECT seller FROM sold WHERE ¶1 = 1 | two constants are compared
 SELECT seller FROM sold WHERE ¶item | item alone is no condition
 SELECT seller FROM sold WHERE ¶'book' | LITERAL is not supported
 SELECT seller FROM sold WHERE item = (SELECT ¶item FROM likes) | a query as a value is not supported
-SELECT (SELECT ¶item FROM sold) FROM sold | a query as a value is not supported
 SELECT seller FROM sold WHERE item = ¶ALL (SELECT position_1 FROM likes) | ALL is not supported
 SELECT seller FROM sold WHERE (¶seller, buyer) = ('drew', 'alex') | several values in parentheses
-SELECT seller FROM sold WHERE (¶seller, buyer) IN (('drew', 'alex')) | several values in parentheses
 SELECT seller FROM sold WHERE ¶! item = 'book' | ! is not supported: write NOT
 SELECT seller FROM sold WHERE ¶item = buyer = seller | EQ is not supported
-SELECT seller FROM sold WHERE item = (¶buyer = seller) | EQ is not supported
 SELECT ¶'x' AS a FROM sold | a constant (x) as a column is not supported
-SELECT ¶item = 'book' FROM sold | EQ is not supported
 SELECT ¶`seller` FROM sold | names are quoted with double quotes
 SELECT seller FROM sold WHERE item = ¶{x} | { is not supported
 SELECT seller FROM sold WHERE item = ¶N'book' | NATIONAL is not supported
 SELECT seller FROM sold WHERE item = e¶'book' | is not expected here
 SELECT seller FROM sold WHERE item = ¶'boook' | unknown entity 'boook'; did you mean 'book'
-SELECT seller FROM sold WHERE item = ¶42 | unknown entity '42'
 SELECT seller FROM sold WHERE item = ¶'book | a quote or comment is not closed
 SELECT seller FROM sold WHERE ¶"item = 'book' | a quote or comment is not closed
 """
@@ -113,21 +96,16 @@ SELECT seller FROM sold WHERE ¶"item = 'book' | a quote or comment is not close
 SETS_AND_TAILS = """
 SELECT seller FROM sold UNION ¶ALL SELECT buyer FROM sold | ALL is not supported: results are sets
 SELECT seller FROM sold UNION SELECT ¶seller, buyer FROM sold | as many columns, not 1 and 2
-SELECT seller, buyer FROM sold EXCEPT SELECT ¶* FROM sold | as many columns, not 2 and 3
 SELECT seller FROM sold UNION ¶BY NAME SELECT buyer FROM sold | 'BY' is not expected here
 SELECT DISTINCT ON (¶seller) seller FROM sold | ON is not supported
 SELECT seller FROM sold LIMIT 3 ¶OFFSET 2 | OFFSET is not supported
-SELECT seller FROM sold LIMIT ¶2, 3 | OFFSET is not supported
 SELECT seller FROM sold LIMIT ¶0 | LIMIT takes a whole number from 1 up
 SELECT seller FROM sold LIMIT ¶1.5 | LIMIT takes a whole number
 SELECT seller FROM (SELECT seller FROM sold LIMIT ¶3) AS t | LIMIT stands only at the end of the whole statement
 SELECT seller FROM (SELECT seller FROM sold ORDER BY ¶probability) AS t | ORDER BY stands only at the end
-SELECT seller FROM sold WHERE item IN (SELECT item FROM sold LIMIT ¶1) | LIMIT stands only at the end
-(SELECT seller FROM sold LIMIT ¶3) LIMIT 2 | LIMIT stands only at the end
 """
 
 STATEMENTS = """
-¶INSERT INTO sold VALUES ('a', 'b', 'c') | INSERT is not supported: a statement is SELECT
 ¶'hello' | begins no statement
 CREATE ¶TABLE t (a TEXT) | CREATE TABLE is not supported
 CREATE VIEW ¶IF NOT EXISTS v AS SELECT seller FROM sold | IF NOT EXISTS is not supported
@@ -136,14 +114,12 @@ CREATE VIEW ¶sold AS SELECT position_0 FROM likes | there is a table 'sold' alr
 CREATE VIEW v AS SELECT seller FROM sold LIMIT ¶3 | a view has no LIMIT
 CREATE VIEW v AS SELECT seller FROM sold ORDER BY ¶probability DESC | a view has no LIMIT and no ORDER BY
 CREATE VIEW v AS SELECT seller FROM sold WHERE ¶known | a view has no known
-CREATE VIEW v AS SELECT seller FROM sold WHERE ¶probability > 0.5 | a view has no known
 EXPLAIN CREATE VIEW ¶v AS SELECT seller FROM sold | EXPLAIN CREATE is not supported
 SELECT seller FROM sold; ¶SELECT buyer FROM sold | a second statement is not supported
 SELECT seller FROM sold WHERE item = 'book'; -- x
 ¶DELETE FROM sold | a second statement
 WITH t AS (SELECT seller FROM ¶t) SELECT seller FROM t | unknown table 't'
 WITH t AS (SELECT seller FROM sold), ¶t AS (SELECT buyer FROM sold) SELECT seller FROM t | WITH names 't' twice
-WITH ¶t(a) AS (SELECT seller FROM sold) SELECT a FROM t | columns are named in the SELECT itself
 """
 
 NAMES = """
@@ -152,23 +128,18 @@ SELECT ¶position_3 FROM likes | unknown column 'position_3'; did you mean 'posi
 SELECT seller FROM ¶sld | unknown table 'sld'; did you mean 'sold'?
 SELECT ¶s.seler FROM sold AS s | unknown column of s 'seler'; did you mean 'seller'?
 SELECT ¶t.seller FROM sold AS s | unknown table of this query 't'
-SELECT ¶t.* FROM sold AS s | unknown table of this query 't'
-SELECT ¶"Seller" FROM sold | unknown column 'Seller'; did you mean 'seller'?
 SELECT seller FROM sold WHERE item = ¶"book" | double quotes are for names
-SELECT seller FROM sold WHERE ¶itm = 'book' | unknown column 'itm'; did you mean 'item'?
 SELECT item FROM ¶STOCK | STOCK could be Stock or stock: write it in double quotes
 SELECT ¶iTem FROM "stock" | iTem could be stock.Item or stock.ITEM
 SELECT ¶s.iTem FROM "stock" AS s | iTem could be Item or ITEM of s
 SELECT ¶item FROM sold, "Stock" | item could be sold.item or Stock.item: write which
 SELECT ¶seller FROM sold AS a, sold AS b WHERE a.item = 'book' | seller could be a.seller or b.seller
-SELECT a.seller FROM sold AS a, sold AS b WHERE ¶item = 'book' | item could be a.item or b.item
 SELECT seller, ¶seller FROM sold | sold.seller is selected twice
 SELECT seller AS a, ¶buyer AS a FROM sold | two columns of the result are called 'a'
 SELECT a.seller, ¶b.seller FROM sold AS a, sold AS b | two columns of the result are called 'seller'
 SELECT ¶* AS a FROM sold | * has no alias
 SELECT * EXCEPT (¶seller) FROM sold | EXCEPT is not supported
 SELECT * ¶EXCLUDE (seller) FROM sold | EXCLUDE(...) is not supported
-SELECT a FROM sold AS ¶t(a, b, c) | columns are named in the SELECT itself
 SELECT of FROM ¶Parent.of | a table whose name has some is written "Parent.of"
 SELECT ¶a.b.c FROM sold | a column has at most one dot
 SELECT seller FROM ¶main.sold | main.sold has dots
@@ -185,15 +156,10 @@ SELECT ¶probability FROM sold | probability comes with every row
 SELECT seller, ¶known FROM sold | known comes with every row
 SELECT seller FROM sold WHERE item = 'book' OR ¶known | known stands only in the WHERE of the outermost SELECT
 SELECT seller FROM sold WHERE NOT (item = 'book' AND ¶known) | known stands only in the WHERE
-SELECT seller FROM sold WHERE NOT (NOT ¶known) | known stands only in the WHERE
 SELECT seller FROM sold WHERE item = 'book' OR ¶probability > 0.5 | probability stands only in the WHERE
-SELECT seller FROM sold WHERE NOT ¶probability > 0.5 | probability stands only in the WHERE
 SELECT seller FROM (SELECT seller FROM sold WHERE ¶known) AS t | known stands only in the WHERE
-SELECT seller FROM sold WHERE EXISTS (SELECT 1 FROM likes WHERE ¶known) | known stands only in the WHERE
-SELECT seller FROM sold AS s JOIN likes AS l ON ¶known | known stands only in the WHERE
 SELECT seller FROM sold WHERE ¶probability < 0.5 | probability has no upper limit here
 SELECT seller FROM sold WHERE ¶probability > 1.5 | a number from 0 to 1
-SELECT seller FROM sold WHERE ¶probability > -0.5 | a number from 0 to 1
 SELECT seller FROM sold WHERE ¶probability = 0.5 | probability comes with every row
 SELECT seller FROM sold WHERE ¶probability | probability alone is no condition
 SELECT seller FROM sold WHERE ¶sold.known | known alone is no condition
@@ -205,31 +171,24 @@ SELECT ¶seller FROM sold WHERE item = 'book' AND item = 'alex' | no row can be
 
 FORM = """
 SELECT seller FROM sold JOIN likes USING ¶() | parentheses with nothing in them
-SELECT seller FROM sold WHERE ¶() = item | parentheses with nothing in them
 SELECT seller ¶LIMIT FROM sold | LIMIT takes a whole number
 SELECT seller FROM ¶. sold | '.' is not expected here
 SELECT seller FROM sold WHERE item IN (¶, 'book') | a comma with nothing before it
-SELECT ¶, seller FROM sold | a comma with nothing before it
 SELECT seller ¶AS, buyer FROM sold | AS needs a name
-SELECT seller ¶AS 'x' FROM sold | AS needs a name
 SELECT DISTINCT ¶AS seller FROM sold | 'AS' is not expected here
-WITH ¶AS t AS (SELECT seller FROM sold) SELECT seller FROM t | 'AS' is not expected here
 SELECT seller FROM sold ¶*, likes | * is not supported
 SELECT seller FROM sold ¶BY | 'BY' is not expected here
 ¶ | there is no statement
 ¶ ; | there is no statement
 SELECT FROM ¶sold | a SELECT without columns
 ¶SELECT | a SELECT without FROM
-SELECT ¶seller | a SELECT without FROM
 SELECT seller ¶FROM | something is missing
 SELECT seller FROM sold WHERE item ¶IN | IN needs parentheses
 SELECT seller FROM sold WHERE ¶item IN () | IN () without values is not supported
 SELECT seller FROM sold WHERE ¶EXISTS likes | EXISTS needs parentheses
 SELECT seller¶, FROM sold | a comma with nothing behind it
-SELECT seller FROM sold¶, | a comma with nothing behind it
 SELECT seller FROM sold ¶ORDER | ORDER needs BY
 SELECT seller FROM sold WHERE item = 'book' ¶buyer = 'alex' | 'buyer' is not expected here
-SELECT seller FROM sold WHERE item = 'a' ¶WHERE item = 'b' | 'WHERE' is not expected here
 """
 
 TABLES = (AGGREGATES, JOINS, NULLS_AND_RANGES, VALUES, SETS_AND_TAILS, STATEMENTS, NAMES, ATTRIBUTES, FORM)
@@ -342,10 +301,3 @@ def test_what_the_parser_underneath_does_not_know_is_one_error_and_no_line_of_a_
 def test_what_is_no_share_is_no_probability(number: str) -> None:
     with mistake("sql-not-supported"):
         parse_sql(f"SELECT seller FROM sold WHERE probability >= {number}", SHOP)
-
-
-def test_a_missing_sqlglot_is_one_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "relatum.sql.syntax", raising=False)
-    monkeypatch.setitem(sys.modules, "sqlglot", None)
-    with mistake("missing-extra"):
-        importlib.import_module("relatum.sql.syntax")

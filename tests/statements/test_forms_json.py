@@ -12,50 +12,19 @@ from relatum.statements.statement import Statement, statement
 from support.made_statements import DataValue, document, fits_wikipeople, statements, wikidata_values
 from support.mistakes import mistake
 
-ADAMS = {
-    "type": "item",
-    "id": "Q42",
-    "labels": {"en": {"language": "en", "value": "Douglas Adams"}},
-    "claims": {
-        "P69": [
-            {
-                "mainsnak": {
-                    "snaktype": "value",
-                    "property": "P69",
-                    "hash": "x",
-                    "datavalue": {"value": {"entity-type": "item", "numeric-id": 691283}, "type": "wikibase-entityid"},
-                    "datatype": "wikibase-item",
-                },
-                "type": "statement",
-                "qualifiers": {
-                    "P582": [
-                        {
-                            "snaktype": "value",
-                            "property": "P582",
-                            "datavalue": {
-                                "value": {
-                                    "time": "+1974-01-01T00:00:00Z",
-                                    "timezone": 0,
-                                    "before": 0,
-                                    "after": 0,
-                                    "precision": 9,
-                                    "calendarmodel": "http://www.wikidata.org/entity/Q1985727",
-                                },
-                                "type": "time",
-                            },
-                        }
-                    ],
-                    "P512": [{"snaktype": "somevalue", "property": "P512"}],
-                },
-                "qualifiers-order": ["P582", "P512"],
-                "id": "q42$0E9C4724-C954-4698-84A7-5CE0D296A6F2",
-                "rank": "preferred",
-                "references": [{"hash": "y"}],
-            }
-        ],
-        "P31": [{"mainsnak": {"snaktype": "novalue", "property": "P31"}, "rank": "deprecated"}],
-    },
-}
+# An entity as in a dump, but for its line ends.
+ADAMS = json.loads("""
+{"type": "item", "id": "Q42", "labels": {"en": {"language": "en", "value": "Douglas Adams"}}, "claims": {
+"P69": [{"mainsnak": {"snaktype": "value", "property": "P69", "hash": "x", "datatype": "wikibase-item",
+  "datavalue": {"value": {"entity-type": "item", "numeric-id": 691283}, "type": "wikibase-entityid"}},
+ "type": "statement", "qualifiers": {
+  "P582": [{"snaktype": "value", "property": "P582", "datavalue": {"value": {"time": "+1974-01-01T00:00:00Z", "timezone": 0,
+   "before": 0, "after": 0, "precision": 9, "calendarmodel": "http://www.wikidata.org/entity/Q1985727"}, "type": "time"}}],
+  "P512": [{"snaktype": "somevalue", "property": "P512"}]},
+ "qualifiers-order": ["P582", "P512"], "id": "q42$0E9C4724-C954-4698-84A7-5CE0D296A6F2", "rank": "preferred",
+ "references": [{"hash": "y"}]}],
+"P31": [{"mainsnak": {"snaktype": "novalue", "property": "P31"}, "rank": "deprecated"}]}}
+""")
 parse, parse_wikipeople = FORMS["wikidata"].parse, FORMS["wikipeople"].parse
 TIME = "+1974-01-01T00:00:00Z#0#0#0#9#http://www.wikidata.org/entity/Q1985727"
 
@@ -73,7 +42,7 @@ def test_brackets_of_a_dump_and_entities_without_claims_give_nothing() -> None:
 
 
 def test_a_bad_claim_costs_no_other() -> None:
-    bad = {**ADAMS, "claims": {"P1": [7], **ADAMS["claims"], "P2": {}}}  # type: ignore[dict-item]
+    bad = {**ADAMS, "claims": {"P1": [7], **ADAMS["claims"], "P2": {}}}
     first, good, left_out, last = parse(json.dumps(bad).encode())
     assert str(first).startswith("Q42, 'P1': a number where a claim should be")
     assert (good, left_out) == tuple(parse(json.dumps(ADAMS).encode()))

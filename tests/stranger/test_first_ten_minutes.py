@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import random
 from collections.abc import Callable
@@ -47,28 +46,6 @@ def rows() -> dict[str, list[Row]]:
         "sales": sales,
         "reviews": reviews,
     }
-
-
-def test_a_csv_file_is_completed(home: Path, typed: Typed) -> None:
-    shop = rows()
-    with (home / "sales.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["customer", "item", "channel"])
-        writer.writerows([f"c{c}", f"i{i}", channel] for _, c, i, channel, _ in shop["sales"])
-    assert "Columns" in typed("relatum", "import", "sales.csv", "--out", "data")
-    typed("relatum", "train", "--data", "data", "--out", "run")
-    assert json.loads(typed("relatum", "evaluate", "run", "--json"))["mrr"] > 0.2
-    answers = json.loads(
-        typed("relatum", "complete", "run", "sales(customer=sales.customer:c4, item=?, channel=sales.channel:web)", "--json")
-    )
-    assert answers["answers"][0]["entity"].startswith("sales.item:i")
-    typed("relatum", "predict", "run", "--relation", "sales", "--top", "40", "--to", "new.csv")
-    with (home / "new.csv").open(newline="") as file:
-        found = list(csv.DictReader(file))
-    assert list(found[0]) == ["customer", "item", "channel", "score", "probability"]
-    assert len(found) == 40
-    known = {(f"c{c}", f"i{i}", channel) for _, c, i, channel, _ in shop["sales"]}
-    assert not known & {(row["customer"], row["item"], row["channel"]) for row in found}
 
 
 def test_a_database_is_completed_and_predictions_are_written_back_into_it(home: Path, typed: Typed, database: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import pytest
 
 import relatum
-from relatum.errors import RelatumError
 
 PROGRAMS = {
     "first touch": """
@@ -80,51 +78,3 @@ def test_a_program_of_at_most_six_lines_does_it(name: str, here: Path, capsys: p
         known |= {"rank": rank, "train": train, "TrainingSettings": TrainingSettings}
     exec("\n".join(lines), known)  # noqa: S102
     assert " object at 0x" not in capsys.readouterr().out
-
-
-def build(**table: Any) -> Any:
-    return relatum.Spec.from_dict({"data": "example", **table})
-
-
-WORK: dict[str, Callable[[], Any]] = {
-    "fit by name": lambda: relatum.fit("example", epochs=1, dim=4),
-    "fit by keyword": lambda: relatum.fit(data="example", out="r", epochs=1, dim=4),
-    "spec with a setting": lambda: relatum.Spec("example", epochs=3),
-    "spec with a table of training": lambda: relatum.Spec("example", training={"epochs": 3}),
-    "spec with a table of the model": lambda: relatum.Spec("example", model={"dim": 20}),
-    "learning_rate": lambda: build(training={"learning_rate": 0.1}),
-    "batch_size": lambda: build(training={"batch_size": 16}),
-    "a model by name alone": lambda: build(model="hype"),
-    "Run.load": lambda: (relatum.fit("example", "r", epochs=1, dim=4), relatum.Run.load("r")),
-    "a model in any case": lambda: relatum.MODELS["HypE"],
-    "a database to fit": lambda: relatum.fit("shop.db", epochs=1, dim=4),
-    "a split to fit": lambda: relatum.fit(relatum.load("example"), epochs=1, dim=4),
-    "an import to fit": lambda: relatum.fit(relatum.read("shop.db"), epochs=1, dim=4),
-    "facts of a relation": lambda: relatum.load("example").train["sold"],
-    "iterating over answers": lambda: list(relatum.fit("example", epochs=1, dim=4).query("sold(drew, ?, book)")),
-    "a tuple as a question": lambda: relatum.fit("example", epochs=1, dim=4).complete(("sold", "drew", None, "book")),
-    "updating a run": lambda: relatum.update(relatum.fit("example", epochs=1, dim=4), [("sold", "zoe", "alex", "book")]),
-}
-
-REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
-    "lr": (lambda: build(training={"lr": 0.1}), "learning_rate"),
-    "embedding_dim": (lambda: build(model={"embedding_dim": 20}), "dim"),
-    "relatum.ReAlE": (lambda: relatum.ReAlE, "relatum.fit(data, model='ReAlE')"),
-    "relatum.TrainingSettings": (lambda: relatum.TrainingSettings, "relatum.fit(data, epochs=50)"),
-    "seed": (lambda: relatum.Spec("example", seed="a"), "seed: must be a whole number"),  # type: ignore[arg-type]
-    "load of a database": (lambda: relatum.load("shop.db"), "relatum.read"),
-}
-
-
-@pytest.mark.parametrize("guess", WORK)
-def test_a_first_guess_works(guess: str, here: Path) -> None:
-    WORK[guess]()
-
-
-@pytest.mark.parametrize("guess", REFUSED)
-def test_a_first_guess_is_refused_in_one_line_that_names_the_right_word(guess: str, here: Path) -> None:
-    ask, right = REFUSED[guess]
-    with pytest.raises((RelatumError, AttributeError)) as caught:
-        ask()
-    assert right in str(caught.value)
-    assert "\n" not in str(caught.value)

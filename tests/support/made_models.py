@@ -25,6 +25,15 @@ SMALL: dict[str, dict[str, int | float]] = {
 }
 
 
+# Settings with which models work in several parts, if there are several threads.
+WIDE = {
+    "nalp": {"num_filters": 48, "hidden_dim": 48},
+    "neuinfer": {"hidden_dim": 48},
+    "hinge": {"num_filters": 8},
+    "getd": {"rank": 16},
+}
+
+
 def made_graph(entities: int = 30, facts: int = 6, seed: int = 0) -> Hypergraph:
     """Return random facts of relations with arity 1 to 7, two of each arity."""
     rng = np.random.default_rng(seed)

@@ -74,18 +74,6 @@ def test_every_value_is_in_the_group_that_says_so(values: list[float | None], co
     check_bins(values, [row["x"] for row in rows_of(imported.split, "t")], bins, "t.x:")
 
 
-def test_groups_are_of_equal_size_and_equal_values_stay_together(tmp_path: Path) -> None:
-    spread = csv_of(tmp_path / "t.csv", ("id", "x"), [(n, n * 0.5) for n in range(400)])
-    imported = read(spread, valid=0, test=0)
-    sizes = np.unique(table_of(imported, "t").column("x"), return_counts=True)[1]
-    assert sizes.tolist() == [20] * 20
-    heavy = csv_of(tmp_path / "u.csv", ("id", "x"), [(n, 0.5 if n % 2 else n) for n in range(400)])
-    imported = read(heavy, valid=0, test=0)
-    names = [row["x"] for row in rows_of(imported.split, "u")]
-    assert len({names[n] for n in range(1, 400, 2)}) == 1
-    check_bins([0.5 if n % 2 else n for n in range(400)], names, bins_of(imported, "u", "x"), "u.x:")
-
-
 def test_zeros_are_equal_whatever_their_sign_and_infinity_has_a_group(tmp_path: Path) -> None:
     duckdb.sql("""
         SELECT i AS id, CASE WHEN i % 3 = 0 THEN '-0.0'::DOUBLE WHEN i % 3 = 1 THEN 0.0 ELSE i / 9.0 END AS x,
@@ -233,14 +221,6 @@ def test_facts_that_become_the_same_are_in_one_part(tmp_path: Path) -> None:
         chosen = table.cells[:, table.parts[0] == number].T.tolist()
         assert set(part) == {("sales", *(names[cell] for cell in row)) for row in chosen}
     assert (table.parts == table.parts[0]).all()
-
-
-def test_null_as_a_value_and_nothing_held_out(tmp_path: Path) -> None:
-    found = imported(tmp_path, null="value", valid=0.2, test=0.2)
-    assert sum(fact[2] == "items.price:NULL" for fact in all_facts(found)) == len(range(0, ROWS, 11))
-    whole = items(imported(tmp_path, valid=0.0, test=0.0)).schema.column("day").bins
-    assert whole is not None
-    assert list(whole.edges) == edges(DAYS, 20)
 
 
 TEXTS = ["a", "A", "ä", "a b", " a", "a ", "", " ", "\u3000", "\t", "x\ty", "x␉y", "l\nm", "r\r", "0", "-0", "007", "1.0"]

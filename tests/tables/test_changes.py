@@ -36,20 +36,6 @@ SOME = [
 ]
 
 
-def test_only_empty_cells_are_filled_and_each_is_counted(shop_to_fill: Filled) -> None:
-    before = shop_to_fill.shop
-    assert apply_changes(shop_to_fill.to, SOME) == Applied(1, applied=4, filled=1, missing=1, ambiguous=0)
-    rows = shop_to_fill.ask("SELECT id, name, genre, CAST(price AS TEXT), seconds FROM track ORDER BY id")
-    assert rows == [
-        (1, "One", 7, "0.99", 0.1),
-        (2, 'Two; it\'s "2" %s', 7, "0.99", 0.1 + 0.2),
-        (3, "Three", None, "1.5" if shop_to_fill.engine == "sqlite" else "1.50", None),
-    ]
-    assert shop_to_fill.shop["sale"] == before["sale"]
-    assert undo_changes(shop_to_fill.to) == Undone(1, restored=4, changed=0, missing=0)
-    assert shop_to_fill.shop == before
-
-
 def test_the_log_has_a_row_for_each_change(shop_to_fill: Filled) -> None:
     apply_changes(shop_to_fill.to, SOME, source="run 1")
     rows = shop_to_fill.ask(

@@ -59,19 +59,6 @@ def test_a_cell_is_where_its_fact_is(imported: Imported) -> None:
     assert min(seen.values()) > 100
 
 
-def test_the_parts_of_a_date_are_hidden_with_it_and_keys_never_are(imported: Imported) -> None:
-    split = imported.split
-    sales = store_of(split)["sales"]
-    names = [column.name for column in sales.schema.columns]
-    day = names.index("day")
-    for part in ("day.month", "day.weekday"):
-        assert np.array_equal(sales.parts[names.index(part)], sales.parts[day])
-    assert np.count_nonzero(sales.parts[day]) > 50
-    for table in store_of(split).tables.values():
-        if table.schema.row_key is not None:
-            assert not table.parts[table.schema.index(table.schema.row_key)].any()
-
-
 def test_a_measure_in_no_fact_is_held_out_in_the_same_shares_and_a_gap_never_is(tmp_path: Path) -> None:
     rows = [(f"a{n % 9}", f"b{n % 7}", None if n % 4 == 0 else n * 0.13) for n in range(4000)]
     path = csv_of(tmp_path / "met.csv", ("who", "whom", "minutes"), rows)
@@ -87,11 +74,3 @@ def test_a_measure_in_no_fact_is_held_out_in_the_same_shares_and_a_gap_never_is(
     assert other is not None
     assert np.array_equal(again["met"].parts, met.parts)
     assert not np.array_equal(other["met"].parts, met.parts)
-
-
-def test_repeated_rows_are_all_held_out_with_their_fact(tmp_path: Path) -> None:
-    rows = [(f"a{n % 9}", f"b{n % 7}") for n in range(630)]  # each of 63 facts ten times
-    split = read(csv_of(tmp_path / "met.csv", ("who", "whom"), rows), valid=0.2, test=0.2).split
-    held = store_of(split)["met"].parts[0]
-    assert np.array_equal(held, store_of(split)["met"].parts[1])
-    assert np.bincount(held, minlength=3).tolist() == [10 * len(split.parts[part]) for part in PARTS]

@@ -129,12 +129,6 @@ def test_a_split_leaks_nothing_and_shows_every_entity_in_train(how: str, seed: i
     assert other.parts != split.parts
 
 
-def test_a_fact_that_alone_holds_an_entity_stays_in_train(tmp_path: Path) -> None:
-    (tmp_path / "star.csv").write_text("hub,leaf\n" + "".join(f"h,l{n}\n" for n in range(50)))
-    split = read(tmp_path / "star.csv", keep=["hub", "leaf"], test=0.5).split
-    assert len(split.train) == 50
-
-
 def test_nothing_can_be_held_out_if_nothing_is_wanted(tmp_path: Path) -> None:
     write_table(tmp_path / "t.csv", 500)
     split = read(tmp_path / "t.csv", valid=0, test=0).split

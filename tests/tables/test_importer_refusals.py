@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import os
 import sqlite3
@@ -19,7 +18,6 @@ from support.command_line import Relatum
 from support.mistakes import code_of
 
 GOOD = "seller,buyer,item\n" + "\n".join(f"s{n % 3},b{n % 4},i{n % 5}" for n in range(20)) + "\n"
-PARQUET_HEAD = b"PAR1" + b"\0" * 40
 
 
 def make(folder: Path, name: str, content: bytes | str) -> str:
@@ -70,9 +68,7 @@ BAD_TEXT = "INSERT INTO t VALUES (CAST(x'ff' AS TEXT), 'b');"
 # What is in a file of a name: the code of the mistake, and what is said of the place.
 FILES: dict[str, tuple[str, str | bytes, str, str]] = {
     "empty file": ("x.csv", "", "empty-file", ""),
-    "blank file": ("x.csv", "\n \n", "empty-file", ""),
     "header alone": ("x.csv", "a,b\n", "no-relations", ""),
-    "no header": ("x.csv", "1,2\n3,4\n", "unusable-name", ""),
     "blank name in the header": ("x.csv", "a,,c\n1,2,3\n", "unusable-name", "x.csv:1"),
     "duplicate column": ("x.csv", "a,b,a\n1,2,3\n", "unusable-name", "'a'"),
     "one column": ("x.csv", "a\n1\n2\n", "one-column", ""),
@@ -81,20 +77,16 @@ FILES: dict[str, tuple[str, str | bytes, str, str]] = {
     "an open quote": ("x.csv", GOOD + 's1,"b1,i1\n', "open-quote", ""),
     "an open quote in the header": ("x.csv", 'a,"b\n1,2\n', "unreadable-text", "x.csv:1"),
     "latin-1": ("x.csv", GOOD.encode() + "s1,é,i1\n".encode("latin-1"), "wrong-encoding", ""),
-    "latin-1 header": ("x.csv", "sé,b\n1,2\n".encode("latin-1"), "not-utf8", "x.csv:1"),
     "utf-16": ("x.csv", GOOD.encode("utf-16"), "not-utf8", ""),
     "binary as csv": ("x.csv", b"\0\1\2\3,\0\n" * 9, "nul-bytes", ""),
-    "damaged gzip": ("x.csv.gz", gzip.compress(GOOD.encode())[:-9], "damaged-gzip", ""),
     "a spreadsheet": ("x.xlsx", "PK", "not-a-workbook", ""),
     "unknown ending": ("x.dat", "a,b\n", "unknown-file-type", ""),
     "not Parquet": ("x.parquet", "hello, world, this is not it", "database-refused", "x.parquet"),
-    "a Parquet file without end": ("x.parquet", PARQUET_HEAD, "database-refused", "x.parquet"),
     "not a database": ("x.db", "hello", "not-a-database", ""),
     "SQLite head alone": ("x.db", b"SQLite format 3\0", "database-refused", "x.db"),
     "no whole row": ("x.csv", "a,b\n" + "1,\n,2\n3,\n,4\n" * 9, "no-relations", ""),
     "broken JSON": ("x.jsonl", '["r", "a"]\n{"relation": \n', "not-json", "x.jsonl:2"),
     "nested JSON": ("x.jsonl", '{"relation": "r", "a": {"b": 1}, "c": 2}\n', "nested-entity", "'a'"),
-    "a list in a list": ("x.jsonl", '["r", ["a"]]\n', "nested-entity", ""),
     "JSON without relation": ("x.jsonl", '{"a": "1", "b": "2"}\n', "no-relation-key", ""),
     "a number as relation": ("x.jsonl", '[1, "a"]\n', "bad-json-line", ""),
     "JSON without entities": ("x.jsonl", '["r"]\n', "no-entities", ""),
@@ -103,9 +95,7 @@ FILES: dict[str, tuple[str, str | bytes, str, str]] = {
     "roles and none": ("x.jsonl", '["r", "a"]\n{"relation": "r", "x": "a"}\n', "bad-json-line", ""),
     "a JSON key twice": ("x.jsonl", '{"relation": "r", "a": "1", "a": "2"}\n', "bad-json-line", ""),
     "not a number in JSON": ("x.jsonl", '["r", NaN]\n', "bad-json-line", "NaN"),
-    "half a character in JSON": ("x.jsonl", '["r", "\\ud800"]\n', "bad-json-line", "x.jsonl:1"),
     "deep JSON": ("x.jsonl", "[" * 100_000 + "\n", "bad-json-line", "x.jsonl:1"),
-    "latin-1 JSON": ("x.jsonl", '["r", "é"]\n'.encode("latin-1"), "not-utf8", "x.jsonl:1"),
     "empty JSON lines": ("x.jsonl", "\n", "empty-file", ""),
 }
 SOURCES: dict[str, tuple[Callable[[Path], str], str, str]] = {
@@ -127,7 +117,6 @@ SOURCES: dict[str, tuple[Callable[[Path], str], str, str]] = {
     "a bad URL": (lambda f: "postgresql://[::1/x", "database-refused", ""),
     "a slash in a password": (lambda f: "postgresql://u:hid/hidden@127.0.0.1/x", "url-characters", ""),
     "an at sign in a password": (lambda f: "postgresql://u:hidden@hidden@127.0.0.1/x", "url-characters", ""),
-    "a question mark in a password": (lambda f: "postgresql://u:hidden?x@127.0.0.1/x", "url-characters", ""),
     "a password as a parameter": (lambda f: "postgresql://127.0.0.1:1/x?password=hidden", "database-refused", "127.0.0.1"),
     **{name: (partial(make, name=file, content=text), code, said) for name, (file, text, code, said) in FILES.items()},
 }
@@ -157,35 +146,23 @@ def test_a_broken_source_is_one_line_and_leaves_nothing(run: Relatum, tmp_path: 
     ("arguments", "said"),
     [
         (("--table", "sale"), "unknown-name"),
-        (("--columns", "sales=seller,byer"), "unknown-name"),
         (("--columns", "sales=seller,seller"), "not-chosen"),
         (("--columns", "sales"), "bad-option-form"),
-        (("--columns", "sales="), "not-chosen"),
         (("--columns", "sales=seller,buyer", "--columns", "sales=item"), "given-twice"),
         (("--keep", "sales.seler"), "unknown-name"),
         (("--keep", "seller", "--drop", "sales.seller"), "contradictory-options"),
-        (("--columns", "sales=seller,buyer", "--keep", "item"), "not-chosen"),
-        (("--columns", "sales=seller,buyer", "--drop", "buyer"), "contradictory-options"),
         (("--drop", "seller", "--drop", "buyer"), "no-relations"),
-        (("--relation", "shop=sold"), "unknown-name"),
         (("--relation", "sales=#sold"), "relation-like-comment"),
-        (("--relation", "sales= "), "unusable-name"),
         (("--link", "seller=sales.persn"), "unknown-name"),
         (("--link", "seller=sales"), "bad-link"),
-        (("--link", "seller=a:b"), "bad-link"),
         (("--shape", "sales"), "bad-option-form"),
-        (("--delimiter", "::"), "bad-text-format"),
         (("--sql", "q=SELECT sale FROM sales; SELECT 1"), "bad-query"),
         (("--sql", "=SELECT 1"), "bad-query"),
         (("--bins", "many"), "setting-out-of-range"),
-        (("--bins", "1"), "setting-out-of-range"),
         (("--bins", "item=3"), "text-bins"),
         (("--null", "maybe"), "setting-out-of-range"),
-        (("--split", "fair"), "setting-out-of-range"),
         (("--valid", "0.6", "--test", "0.5"), "nothing-to-train"),
         (("--valid", "-0.1"), "setting-out-of-range"),
-        (("--test", "nan"), "setting-out-of-range"),
-        (("--seed", "-1"), "setting-out-of-range"),
         (("sales.csv",), "two-tables-one-name"),
         (("items.csv", "--table", "sales", "--columns", "items=id"), "not-chosen"),
     ],

@@ -122,10 +122,7 @@ def test_full_names_and_relations_that_were_defined(shop_run: Path, tmp_path: Pa
     assert all(str(name).startswith(("customers:", "items:")) for name in names)
 
 
-def test_what_was_never_imported_keeps_its_names(tmp_path: Path) -> None:
-    from relatum import Spec, fit
-
-    run = fit(Spec.from_dict({"data": "example", "training": {"epochs": 1}}), tmp_path / "run")
-    table = predictions_table(run, "sold", run.predict("sold", 3))
+def test_what_was_never_imported_keeps_its_names(example: Run) -> None:
+    table = predictions_table(example, "sold", example.predict("sold", 3))
     assert table.names[:3] == ["seller", "buyer", "item"]
-    assert next(table.rows())[:3] == run.predict("sold", 1)[0].entities
+    assert next(table.rows())[:3] == example.predict("sold", 1)[0].entities

@@ -8,7 +8,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -24,21 +23,6 @@ from support.mistakes import mistake
 from support.small_tables import Acting
 
 ENDINGS = ["csv", "tsv", "jsonl", "parquet", "db", "duckdb"]
-
-# A process of its own writes one hundred thousand rows, as far as it is let.
-WRITER = """
-import resource, sys
-from relatum.tables import Column, Table, write
-from relatum.errors import RelatumError
-numbers = [f"value {n * 7919 % 100003}" for n in range(100_000)]
-if sys.argv[2] != "0":
-    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
-try:
-    write(Table("made", (Column("item", "text", numbers),), "sold"), sys.argv[1], append=sys.argv[3] == "append")
-except (RelatumError, OSError) as error:
-    print(f"{type(error).__name__}: {error}")
-    sys.exit(2)
-"""
 
 
 def table(values: Sequence[Value] = ("a", "b"), relation: str = "sold") -> Table:
@@ -94,43 +78,6 @@ def content_of(path: Path, name: str = "predicted_sold") -> list[tuple[Value, ..
         return [tuple(json.loads(line).values())[1:] for line in path.read_text().splitlines()]
     with duckdb.connect(str(path) if path.suffix == ".duckdb" else ":memory:") as opened:
         return opened.execute(f"FROM {name if path.suffix == '.duckdb' else repr(str(path))}").fetchall()
-
-
-@pytest.mark.parametrize("ending", ["csv", "parquet", "db", "duckdb"])
-def test_a_full_disk_leaves_nothing(ending: str, tmp_path: Path) -> None:
-    path = tmp_path / f"out.{ending}"
-    done = subprocess.run(
-        [sys.executable, "-c", WRITER, str(path), "30000", "new"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2, done.stderr
-    assert done.stdout.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_full_disk_leaves_a_database_as_it_was(tmp_path: Path) -> None:
-    path = tmp_path / "mine.db"
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("CREATE TABLE made (item TEXT)")
-        connection.executemany("INSERT INTO made VALUES (?)", [(f"kept {n}",) for n in range(500)])
-    before = path.read_bytes()
-    command = [sys.executable, "-c", WRITER, str(path), str(len(before) + 8192), "append"]
-    assert subprocess.run(command, capture_output=True, text=True, check=False).returncode == 2
-    assert path.read_bytes() == before
-    assert [one.name for one in tmp_path.iterdir()] == ["mine.db"]
-
-
-@pytest.mark.parametrize("ending", ["parquet", "db"])
-def test_a_killed_writer_leaves_all_or_nothing(ending: str, tmp_path: Path, count: Callable[[int, int], int]) -> None:
-    path = tmp_path / f"out.{ending}"
-    for number in range(count(1, 8)):
-        with subprocess.Popen([sys.executable, "-c", WRITER, str(path), "0", "new"]) as writer:
-            while writer.poll() is None and not list(tmp_path.iterdir()):
-                time.sleep(0.001)
-            time.sleep(0.004 * number)
-            writer.kill()
-        assert not path.exists() or len(content_of(path, "made")) == 100_000
-        for left in tmp_path.iterdir():
-            left.unlink()
 
 
 def test_files_are_not_overwritten_unless_asked(tmp_path: Path) -> None:

@@ -103,13 +103,6 @@ def test_without_a_header_columns_are_numbered(tmp_path: Path) -> None:
     assert imported.split.schema["shop"].roles == ("column_1", "column_2", "column_3")
 
 
-def test_a_first_column_without_a_name_numbers_the_rows(tmp_path: Path) -> None:
-    rows = [(None, "seller", "buyer", "item"), *((n, *row) for n, row in enumerate(ROWS))]
-    imported = read(save(tmp_path / "shop.xlsx", S=rows), plain=True)
-    assert all_facts(imported) == FACTS
-    assert (imported.columns[0].column, imported.columns[0].outcome) == ("row", "left out")
-
-
 NO_TABLES: list[tuple[list[tuple[object, ...]], str]] = [
     ([("a", None, "c"), (1, 2, 3)], "bad-sheet"),
     ([("a", None, "c"), *[(1, None, 3)] * 200, (), (1, 2, 3)], "bad-sheet"),

@@ -72,14 +72,6 @@ def test_without_facts_there_is_nothing_to_train_on(mixed: bool) -> None:
 
 
 @MIXED
-def test_ids_are_int64(mixed: bool) -> None:
-    for step in epoch_batches(made_graph(), 4, 0, 0, mixed=mixed):
-        for batch in step:
-            assert batch.relations.dtype == batch.columns.dtype == np.int64
-            assert batch.columns.shape == (len(batch.columns), len(batch.relations))
-
-
-@MIXED
 def test_the_order_depends_on_seed_and_epoch_alone(mixed: bool) -> None:
     graph = made_graph()
     first = as_bytes(epoch_batches(graph, 4, 7, 2, mixed=mixed))

@@ -18,7 +18,7 @@ from relatum.models import MODELS
 from relatum.models.base import Parameters
 from relatum.training.loop import State, _learning_rate, start, train
 from relatum.training.settings import NEGATIVE_SAMPLING, SCHEDULES, TrainingSettings
-from support.made_models import Case, made_case
+from support.made_models import WIDE, Case, made_case
 from support.mistakes import mistake
 from support.strategies import restrict
 
@@ -114,13 +114,6 @@ def test_of_several_numbers_the_first_decides_and_the_others_are_told(case: Case
     assert said[1] == {"score": 0.9, "best": True, "mrr": 0.5}
 
 
-def test_the_last_epoch_is_validated_whatever_its_number(case: Case) -> None:
-    told = Events()
-    state = run(case, changed(epochs=5, validate_every=3), validate=scripted([0.1, 0.2]), watch=told)
-    assert [epoch for event, epoch, _ in told if event == "validation"] == [3, 5]
-    assert state.best_epoch == 5
-
-
 @pytest.mark.parametrize("best", range(5))
 def test_the_best_parameters_are_a_copy_that_later_steps_do_not_change(case: Case, best: int) -> None:
     told = Events()
@@ -173,11 +166,6 @@ def test_a_schedule_is_followed_step_by_step(case: Case) -> None:
     assert not same(ends[0].parameters, ends[1].parameters)
 
 
-def test_a_rate_falls_within_an_epoch_too(case: Case) -> None:
-    constant, linear = (run(case, changed(epochs=1, learning_rate_schedule=name)) for name in ("constant", "linear"))
-    assert not same(constant.parameters, linear.parameters)
-
-
 @pytest.mark.parametrize("candidates", ["shared", "per-fact"])
 def test_every_epoch_draws_anew(candidates: str) -> None:
     graph = made_graph(200, 60)
@@ -200,14 +188,6 @@ def test_every_batch_of_an_epoch_draws_for_itself() -> None:
     told = Events()
     train(case.model, twins, settings, 0, state, watch=told)
     assert len({said["loss"] for event, _, said in told if event == "step"}) == 2
-
-
-WIDE = {
-    "nalp": {"num_filters": 48, "hidden_dim": 48},
-    "neuinfer": {"hidden_dim": 48},
-    "hinge": {"num_filters": 8},
-    "getd": {"rank": 16},
-}
 
 
 def bits(case: Case, settings: TrainingSettings, threads: int, seed: int = 3) -> State:
@@ -270,11 +250,6 @@ def test_a_loss_that_is_not_a_number_is_an_error_that_says_what_to_try(name: str
     state.parameters["relations"][:] = torch.nan
     with mistake("diverged"):
         run(case, settings, state=state)
-
-
-def test_a_rate_that_is_far_too_large_is_an_error_too() -> None:
-    with mistake("diverged"):
-        run(made_case("m-distmult", made_graph(20, 15)), changed(epochs=10, learning_rate=1e20))
 
 
 def test_a_running_mean_over_epochs_is_what_is_validated_and_kept(case: Case) -> None:

@@ -44,29 +44,6 @@ def test_dense_steps_are_those_of_torch(kind: type[Optimizer], dtype: torch.dtyp
 
 @KINDS
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_only_the_given_rows_change(kind: type[Optimizer], dtype: torch.dtype) -> None:
-    parameters = drawn(0, dtype)
-    optimizer = kind(parameters, 0.1)
-    for name, slope in drawn(1, dtype).items():
-        optimizer.step(name, None, slope, 0.3)
-    before = {name: tensor.clone() for name, tensor in parameters.items()}
-    history = {name: tensor.clone() for name, tensor in optimizer.history.items()}
-    rows = np.array([1, 4, 8])
-    optimizer.step("entities", rows, drawn(2, dtype)["entities"][:3], 0.3)
-    untouched = np.setdiff1d(np.arange(9), rows)
-    assert torch.equal(parameters["entities"][untouched], before["entities"][untouched])
-    assert (parameters["entities"][rows] != before["entities"][rows]).all()
-    for name, tensor in optimizer.history.items():
-        if name.startswith("entities/"):
-            assert torch.equal(tensor[untouched], history[name][untouched]), name
-            assert (tensor[rows] != history[name][rows]).all(), name
-        else:
-            assert torch.equal(tensor, history[name]), name
-    assert all(torch.equal(parameters[name], before[name]) for name in SHAPES if name != "entities")
-
-
-@KINDS
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_a_row_fares_as_if_it_were_alone(kind: type[Optimizer], dtype: torch.dtype) -> None:
     """What a row has been through counts, not how many steps others have taken: Adam's correction included."""
     together = drawn(0, dtype)

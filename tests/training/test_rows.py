@@ -18,7 +18,7 @@ from relatum.models.training_protocols import Gradient, Objective, QuestionBatch
 from relatum.training.loop import State, start, train
 from relatum.training.rows import QuestionRows, Rows, rows_of
 from relatum.training.settings import OBJECTIVES, TrainingSettings
-from support.made_models import Case, made_case
+from support.made_models import WIDE, Case, made_case
 from support.mistakes import mistake
 
 BY_QUESTION = TrainingSettings(rows="questions", epochs=3, batch_size=8, batches_per_step=2, num_negatives=8)
@@ -40,12 +40,6 @@ def made_graph(entities: int = 12, facts: int = 25) -> Hypergraph:
 
 
 GRAPH = made_graph()
-WIDE = {
-    "nalp": {"num_filters": 48, "hidden_dim": 48},
-    "neuinfer": {"hidden_dim": 48},
-    "hinge": {"num_filters": 8},
-    "getd": {"rank": 16},
-}
 
 
 def changed(**changes: Any) -> TrainingSettings:
@@ -236,13 +230,6 @@ def test_a_pool_has_the_share_of_entities_that_the_relation_is_known_with() -> N
     assert np.isin(few.related, everyone._pool(few, np.random.default_rng(0))).all()  # type: ignore[arg-type]
     by_all = question_rows(rows.model, graph, changed(negative_sampling="all-entities"), 0)
     assert by_all._pool(few, np.random.default_rng(0)) is None
-
-
-@pytest.mark.parametrize("settings", [BY_QUESTION, TrainingSettings()], ids=["questions", "facts"])
-def test_no_facts_are_an_error(settings: TrainingSettings) -> None:
-    case = made_case("reale", GRAPH)
-    with mistake("no-facts"):
-        train(case.model, Hypergraph.sort(GRAPH.entities, GRAPH.schema, []), settings, 0)
 
 
 @pytest.mark.parametrize("table", ["entities", "relations", "bias"])

@@ -132,29 +132,6 @@ def test_own_replacements_need_no_fused_kernel(sigma: str) -> None:
     compare(case, TrainingSettings(negative_sampling="per-fact", num_negatives=4))
 
 
-@pytest.mark.parametrize("candidates", ["shared", "all-entities"])
-@pytest.mark.parametrize("name", [name for name, kind in MODELS.items() if not kind.reads_facts])
-def test_a_true_answer_other_than_the_fact_gets_no_gradient(name: str, candidates: str) -> None:
-    graph = Hypergraph.of([("is", "a"), ("is", "b"), ("is", "c"), ("was", "d"), ("was", "e")])
-    case = made_case(name, graph)
-    (step,) = ([batch] for (batch,) in epoch_batches(graph, 1, 0, 0, mixed=False) if facts_in(batch, graph) == [("is", "a")])
-    settings = TrainingSettings(negative_sampling=candidates, num_negatives=50)
-    drawn = NegativeSampler(graph, settings)
-    _, found = gradients(case.model, case.parameters(), step, drawn, settings, step_rng(0, 0, 0))
-    touched = whole(found, case.parameters())["entities"].flatten(1).abs().sum(1) > 0
-    also_true, never_true = touched[1:3], touched[3:]
-    assert touched[0]
-    assert not also_true.any()
-    assert never_true.any()
-
-
-def facts_in(batch: ArityBatch, graph: Hypergraph) -> list[tuple[str, ...]]:
-    return [
-        (graph.schema[int(relation)].name, *(graph.entities[int(entity)] for entity in entities))
-        for relation, entities in zip(batch.relations, batch.columns.T, strict=True)
-    ]
-
-
 @pytest.mark.parametrize("candidates", NEGATIVE_SAMPLING)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_step_reads_parameters_and_draws_all_from_its_generator(name: str, candidates: str) -> None:
