@@ -20,23 +20,6 @@ with optional("matplotlib", extra="plot"):
 COLUMN, PAGE = 3.4, 7.0  # inches: the width of a column of a paper, and of its page
 
 _LEGEND_ROW = 0.17  # inches
-_SETTINGS: dict[Any, Any] = {
-    "svg.hashsalt": "relatum",  # the same figure has the same ids, and so the same bytes
-    "font.family": ["DejaVu Sans"],  # comes with Matplotlib, so a figure looks alike everywhere
-    "font.size": 8,
-    "axes.titlesize": 8.5,
-    "axes.labelsize": 8,
-    "legend.fontsize": 7.5,
-    "xtick.labelsize": 7.5,
-    "ytick.labelsize": 7.5,
-    "axes.linewidth": 0.7,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "hatch.linewidth": 0.7,
-    "lines.solid_capstyle": "butt",
-    "text.parse_math": False,  # a dollar sign in a name is one
-}
 
 
 @dataclass(frozen=True)
@@ -83,8 +66,8 @@ STYLES: dict[str, Style] = {
 def styled() -> Iterator[None]:
     """Draw and write figures inside this block: the style counts in both."""
     with matplotlib.rc_context():
-        matplotlib.rcdefaults()  # what a person has set for other figures leaves no trace
-        matplotlib.rcParams.update(_SETTINGS)
+        # Beginning with the defaults: what a person has set for other figures leaves no trace.
+        matplotlib.rc_file(Path(__file__).with_name("figures.mplstyle"))
         yield
 
 
