@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -149,21 +151,8 @@ def _arity(key: object) -> object:
 
 PRESETS: Mapping[str, SynthSettings] = MappingProxyType(
     {
-        "small": SynthSettings(
-            entities=300,
-            relations=12,
-            arities={2: 0.35, 3: 0.4, 4: 0.25},
-            elementary_tuples=1_500,
-            spread=0.4,
-            domain=5,
-            derived=40,
-            depths=(1.0, 1.0, 1.0, 1.0),
-            tuples=3_000,
-            kept_arities={},
-            valid=0.1,
-            test=0.1,
-        ),
-        "rel-er": SynthSettings(),
+        name: SynthSettings.from_dict(changed)
+        for name, changed in tomllib.loads(Path(__file__).with_name("presets.toml").read_text(encoding="utf-8")).items()
     }
 )
 
