@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from relatum.extras import optional
-from relatum.files import atomic_file
+from relatum.files import write_bytes
 
 with optional("matplotlib", extra="plot"):
     import matplotlib
@@ -87,25 +87,7 @@ def legend_below(figure: Figure, handles: list[Any], names: list[str], columns: 
         loc="outside lower center",
         ncols=min(columns, len(names)),
         title=title,
-        title_fontsize=7.5,
-        frameon=False,
-        handlelength=3.2,
-        handletextpad=0.5,
-        columnspacing=1.1,
-        labelspacing=0.25,
-        borderaxespad=0.1,
     )
-
-
-_DPI = 300
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A figure and what was left out of it; without a figure, why there is none."""
-
-    figure: Figure | None
-    left_out: tuple[str, ...] = ()
 
 
 def write_figure(figure: Figure, path: Path) -> tuple[Path, Path]:
@@ -114,9 +96,7 @@ def write_figure(figure: Figure, path: Path) -> tuple[Path, Path]:
     written = []
     for suffix, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
         content = BytesIO()
-        figure.savefig(content, format=suffix, dpi=_DPI, metadata=metadata)
-        target = path.with_name(f"{path.name}.{suffix}")
-        with atomic_file(target) as file:
-            file.write(content.getvalue())
-        written.append(target)
+        figure.savefig(content, format=suffix, metadata=metadata)
+        written.append(path.with_name(f"{path.name}.{suffix}"))
+        write_bytes(written[-1], content.getvalue())
     return written[0], written[1]
