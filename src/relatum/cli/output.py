@@ -47,13 +47,9 @@ def print_table(
 ) -> None:
     """Print a table that fits: text is wrapped or cut, numbers never are, and columns are dropped where there is no room.
 
-    Args:
-        title: a line above the table.
-        heads: the heads of the columns.
-        rows: the cells, as many in each row as there are heads.
-        numbers: the heads of columns that are set flush right and never broken.
-        drop: the heads of columns that can be dropped, the least important first.
-        below: the head of a column of sentences, which stand below their rows where there is no room beside them.
+    Columns are named by their heads: `numbers` are set flush right and never broken, those in `drop` can be dropped,
+    the least important first, and `below` holds sentences, which stand below their rows where there is no room beside
+    them.
     """
     from rich import box
     from rich.table import Table

@@ -51,14 +51,7 @@ class StatementReader:
     """Reads files of one form as lines of facts, and counts what it meets and what it changes."""
 
     def __init__(self, form: Form, train: Path, min_count: int = 0, *, skip_bad: bool = False) -> None:
-        """Get ready to read; with a `min_count`, training statements are counted first.
-
-        Args:
-            form: the form of the files.
-            train: the file of training statements.
-            min_count: the facts that a relation with qualifiers must have in train, so as not to be folded.
-            skip_bad: pass over what is no statement.
-        """
+        """Count training statements first, if a relation with qualifiers must have `min_count` so as not to be folded."""
         self.statements = 0
         self.deprecated = 0
         self._form, self._skipped = form, SkippedLines(skip_bad)

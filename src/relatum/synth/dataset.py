@@ -30,14 +30,9 @@ _PAPER_NAMES = {"relation": ELEMENTARY, "permute": "rename", "select_equal": "se
 class SynthDataset:
     """A synthetic dataset, how its relations were derived, and from which settings.
 
-    Attributes:
-        split: train, valid and test.
-        expressions: the derivation of every relation, by name, as an expression over the elementary relations.
-        truth: every relation with all its tuples, before sub-sampling.
-        redrawn: how often a derived relation was drawn again, by reason.
-        given_up: how many of the planned derived relations could not be derived, by operation.
-        settings: what it was generated from.
-        seed: what everything was drawn from.
+    The `expressions` derive every relation, by name, from the elementary ones. The `truth` is every relation with all
+    its tuples, before sub-sampling. `redrawn` is how often a derived relation was drawn again, by reason, and
+    `given_up` how many of the planned ones could not be derived, by operation.
     """
 
     split: Split

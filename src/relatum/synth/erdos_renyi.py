@@ -71,8 +71,8 @@ def random_blocks(
 
     Args:
         entities: how many there are.
-        random_relations: arity and probability of each relation.
-        rng: what everything is drawn from.
+        random_relations: the relations.
+        rng: what is drawn from.
         repeats: the share of each relation's tuples that hold one entity twice, always at the same two positions, so
             that one selection finds them all. The others hold distinct entities.
         skew: how unlike the entities are: one is among the k most frequent with probability (k / n)^(1 - skew). With 0,

@@ -195,12 +195,8 @@ def work(
 ) -> Iterator[Outcome]:
     """Yield how each trial of this process ended, until `most` are finished or being run by all processes together.
 
-    Args:
-        study: what is worked on.
-        split: the data; its test facts are not looked at.
-        most: how many trials the study is to have.
-        until: by `time.monotonic()`, after which no trial is begun.
-        watch: called during training as in `fit`. If it raises, the trial is given back, and another process can claim it.
+    The test facts are not looked at. After `until`, by `time.monotonic()`, no trial is begun. `watch` is called during
+    training as in `fit`; if it raises, the trial is given back, and another process can claim it.
     """
     while time.monotonic() < until and (trial := study.claim(most)) is not None:
         yield _carry_out(study, split, trial, watch)
