@@ -14,7 +14,7 @@ import typer
 
 from relatum.cli.options import NewFolder
 from relatum.cli.output import say
-from relatum.files import atomic_file
+from relatum.files import write_bytes
 from relatum.formatting import count
 
 if TYPE_CHECKING:
@@ -88,8 +88,8 @@ def demo_script() -> dict[str, Any]:
 def write_demo_database(path: Path, *, changed: bool = True) -> None:
     """Write the countries of the world as a new SQLite file: with the changes of the demo, or as they are."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with closing(_database(changed=changed)) as database, atomic_file(path) as file:
-        file.write(database.serialize())
+    with closing(_database(changed=changed)) as database:
+        write_bytes(path, database.serialize())
 
 
 def true_value(table: str, column: str, row: dict[str, object]) -> str:
