@@ -246,7 +246,9 @@ def make_figures(results: Sequence[Result], out: Path) -> list[FigureFiles]:
     words = {data: file_word(data) for data in datasets}
     if len(set(words.values())) < len(words):
         raise DataError("no-results", "two datasets would give their figures one name", remedy="draw them one at a time")
-    wanted = [(data, figure) for data in datasets for figure in FIGURES if figure != "window" or _has_windows(data, results)]
+    # That by window size of JF17K is the paper's, so its lack is worth saying.
+    windowed = [data for data in datasets if data == "jf17k" or series(results, data, "reale", "model.window")]
+    wanted = [(data, figure) for data in datasets for figure in FIGURES if figure != "window" or data in windowed]
     drawn = []
     with styled(), progress("figures", len(wanted)) as advance:
         for data, figure in wanted:
@@ -256,8 +258,3 @@ def make_figures(results: Sequence[Result], out: Path) -> list[FigureFiles]:
             advance(1)
     absent = [data for data in TABLE_1 if data not in datasets] if TABLE_1.keys() & set(datasets) else []
     return drawn + [FigureFiles(data, (), ("there are no results on it",)) for data in absent]
-
-
-def _has_windows(data: str, results: Sequence[Result]) -> bool:
-    """Return whether a figure by window size is to be had; that of JF17K is the paper's, so its lack is worth saying."""
-    return data == "jf17k" or bool(series(results, data, "reale", "model.window"))
