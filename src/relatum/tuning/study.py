@@ -24,7 +24,7 @@ import numpy as np
 from relatum.data.hypergraph import Split
 from relatum.errors import NumericError, RelatumError, SettingError
 from relatum.extras import optional
-from relatum.files import atomic_file, parse_json, read_whole, stale_temporaries
+from relatum.files import parse_json, read_whole, stale_temporaries, write_bytes
 from relatum.processes import exists, host
 from relatum.runs.fit import Watch, train_model
 from relatum.runs.spec import Spec
@@ -260,7 +260,7 @@ def bind(folder: Path, plan: Plan, shared: Shared) -> None:
         require_folder(folder, plan)  # once more: another process may have come first
         folder.mkdir(parents=True, exist_ok=True)
         if not (folder / _STUDY).exists():
-            _write(folder / _STUDY, json.dumps(plan.to_json(), indent=1) + "\n")
+            write_bytes(folder / _STUDY, json.dumps(plan.to_json(), indent=1).encode() + b"\n")
 
 
 def save_best(folder: Path, study: Study) -> None:
@@ -269,10 +269,10 @@ def save_best(folder: Path, study: Study) -> None:
         best = study.best(1)
         if best:
             comment = f"# Validation MRR {best[0].value:.6f}: trial {best[0].number} of the study {study.plan.name}.\n"
-            text = comment + study.spec_of(best[0].params).to_toml()
+            text = (comment + study.spec_of(best[0].params).to_toml()).encode()
             path = folder / BEST
-            if not path.exists() or read_whole(path) != text.encode():
-                _write(path, text)
+            if not path.exists() or read_whole(path) != text:
+                write_bytes(path, text)
 
 
 def _difference(before: Mapping[str, Any], now: Mapping[str, Any], path: str = "") -> str:
@@ -284,8 +284,3 @@ def _difference(before: Mapping[str, Any], now: Mapping[str, Any], path: str = "
         if old != new:
             return f"{path}{key} = {old}, not {new}"
     return "other settings"
-
-
-def _write(path: Path, text: str) -> None:
-    with atomic_file(path) as file:
-        file.write(text.encode())
