@@ -7,6 +7,7 @@ an entity: were all entities of a tuple distinct, selection by equality would al
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -153,9 +154,8 @@ class _Drawing:
 
     def _coincidences(self, columns: Ids) -> Int64:
         found = np.zeros(columns.shape[1], np.int64)
-        for p in range(self.arity):
-            for q in range(p):
-                found += columns[p] == columns[q]
+        for one, other in itertools.combinations(columns, 2):
+            found += one == other
         return found
 
     def _merge(self, numbers: Ids, columns: Ids) -> tuple[Ids, Ids]:

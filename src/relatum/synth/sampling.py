@@ -120,15 +120,11 @@ def hold_out(
     groups = np.asarray(strata, np.int64)[relations]
     free = ~required_in_train(graph, rng)
     sizes = np.bincount(groups, minlength=max(strata, default=-1) + 1)
-    in_test = draw_from_groups(groups, _part_of(sizes, test), rng, allowed=free)
-    in_valid = draw_from_groups(groups, _part_of(sizes, valid), rng, allowed=free & ~in_test)
+    for_test, for_valid = (np.maximum(np.rint(sizes * share), share > 0).astype(np.int64) for share in (test, valid))
+    in_test = draw_from_groups(groups, for_test, rng, allowed=free)
+    in_valid = draw_from_groups(groups, for_valid, rng, allowed=free & ~in_test)
     train, held_valid, held_test = (select_facts(graph, mask) for mask in (~(in_test | in_valid), in_valid, in_test))
     return Split(train, held_valid, held_test, source=source)
-
-
-def _part_of(sizes: Int64, share: float) -> Int64:
-    wanted: Int64 = np.maximum(np.rint(sizes * share), share > 0).astype(np.int64)
-    return wanted
 
 
 def _occurrences(graph: Hypergraph, wanted: Ids) -> Bool:
