@@ -54,11 +54,8 @@ class _Measured:
 
 def check_claims(results: Sequence[Result]) -> list[Claim]:
     """Return every claim with its verdict."""
-    claims = []
-    for data in TABLE_1:
-        claims += [_best_system(data, results), _order_of_systems(data, results)]
-    claims += [_sigmas(results), _windows(results)]
-    return claims + _rel_er(results)
+    of_systems = [judged(data, results) for data in TABLE_1 for judged in (_best_system, _order_of_systems)]
+    return [*of_systems, _sigmas(results), _windows(results), *_rel_er(results)]
 
 
 def claims_table(claims: Iterable[Claim]) -> Table:

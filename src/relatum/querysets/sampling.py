@@ -52,16 +52,9 @@ def sample_queries(
     facts = GradedFacts.of(split, part)
     chosen = find_shapes(shapes)
     found = [query for shape in chosen for query in sampled(shape, facts, count, seed, most_hard, advance)]
-    return QuerySet(
-        Path(split.source).name,  # of a registered dataset or of a folder, wherever that happens to be
-        part,
-        seed,
-        count,
-        most_hard,
-        dict(split.checksums),
-        tuple(shape.name for shape in chosen),
-        tuple(found),
-    )
+    data = Path(split.source).name  # of a registered dataset or of a folder, wherever that happens to be
+    names = tuple(shape.name for shape in chosen)
+    return QuerySet(data, part, seed, count, most_hard, dict(split.checksums), names, tuple(found))
 
 
 def sampled(

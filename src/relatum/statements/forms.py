@@ -28,6 +28,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -141,8 +142,7 @@ def _type_name(value: object) -> str:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        ((twice, _),) = Counter(key for key, _ in pairs).most_common(1)
         raise DataError("bad-json-line", f"an object names the key {twice[:80]!r} twice", remedy="keep one of them")
     return found
 
