@@ -19,10 +19,15 @@ DIST = ROOT / "dist"
 # Files that are no modules, but without which something would not work.
 NEEDED = (
     "py.typed",
+    "cli/demo.toml",
     "cli/world.sql",
     "datasets/example/train.txt",
+    "paper/figures.mplstyle",
+    "paper/published.toml",
     "report/templates/page.html",
     "serving/templates/base.html",
+    "synth/presets.toml",
+    "tuning/spaces.toml",
 )
 TOO_LARGE = 1 << 20  # bytes of one file: data, most likely
 

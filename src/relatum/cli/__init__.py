@@ -115,7 +115,10 @@ def main() -> None:
     if code == 130 and is_first_worker():
         tell("relatum: interrupted")
     if is_worker():
-        _leave_group()
+        from relatum.workers.group import current_group
+
+        if (group := current_group()) is not None:
+            group.close()
     sys.exit(code or 0)
 
 
@@ -145,9 +148,7 @@ def _notice(
 
 def _complain(complaint: RelatumError, error: Exception) -> int:
     """Print what is wrong in one line, its code behind it; with --json as an object."""
-    message: str | None = str(complaint)
-    if is_worker():
-        message = _worker_message(str(complaint), error)
+    message = _worker_message(str(complaint), error) if is_worker() else str(complaint)
     if message is not None and "--json" in sys.argv:
         tell(json.dumps({"error": complaint.to_dict()}))
     elif message is not None:
@@ -165,12 +166,3 @@ def _worker_message(message: str, error: Exception) -> str | None:
     if (isinstance(error, WorkerError) and error.reported) or not group.may_report():
         return None
     return f"{group.names[group.number]}: {message}" if isinstance(error, OSError) else message
-
-
-def _leave_group() -> None:
-    """Leave the group, if this process had joined one."""
-    from relatum.workers.group import current_group
-
-    group = current_group()
-    if group is not None:
-        group.close()

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from relatum.cli.explain import reasons_of, say_reason, where
-from relatum.cli.options import Append, EscapeFormulas, FullNames, Json, Replace, RunFolder, To
+from relatum.cli.options import Append, EscapeFormulas, FullNames, Json, Replace, RunFolder, To, require_target
 from relatum.cli.output import json_text, print_json, print_table, say, say_promise
 from relatum.errors import SettingError
 from relatum.formatting import count, percent
 
 if TYPE_CHECKING:
     from relatum.api import Run
+    from relatum.evidence.reasons import Reason
     from relatum.runs.answers import Answer, Question
-    from relatum.runs.each_question import Combinations, EachQuestion
 
 _OF_A_SET = 100  # answers of a set that are shown
 _ASKED = 20  # of --for-each, whose answers are shown
@@ -68,10 +68,7 @@ def complete(
     from relatum.api import Run
     from relatum.runs.answers import parse_question
 
-    if to is None and (table is not None or append or replace or full_names or escape_formulas):
-        raise SettingError(
-            "option-needs-option", "--table, --append, --replace, --full-names and --escape-formulas need --to FILE_OR_URL"
-        )
+    require_target(to, table, append, replace, full_names, escape_formulas)
     most, k = k or _OF_A_SET, k or 10
     if for_each is not None:
         if question is not None or beam is not None or why or coverage is not None:
@@ -82,10 +79,9 @@ def complete(
         if to is None:
             _show_each(Run.load(run), for_each, k=k, new=new, every=every, json=json)
             return
-        wanted: dict[str, Any] = {"k": k, "new_only": new, "all_entities": every}
-        how = {"table": table, "append": append, "replace": replace, "full_names": full_names}
-        how["escape_formulas"] = escape_formulas
-        _write_each(Run.load(run), for_each, to, {**wanted, **how}, json=json)
+        wanted: dict[str, Any] = {"k": k, "new_only": new, "all_entities": every, "table": table, "append": append}
+        wanted |= {"replace": replace, "full_names": full_names, "escape_formulas": escape_formulas}
+        _write_each(Run.load(run), for_each, to, wanted, json=json)
         return
     if to is not None or every:
         raise SettingError("option-needs-option", "--all and --to need --for-each QUESTIONS")
@@ -98,10 +94,7 @@ def complete(
     heads = [roles[position] if roles else f"position {position}" for position in parsed.open]
     reasons = reasons_of(loaded, parsed, answers.new[:most]) if why else {}
     if json:
-        explained = [
-            {"reasons": [one.to_dict() for one in reasons[answer]]} if answer in reasons else {} for answer in answers
-        ]
-        plain = [{**_plain(loaded, answer), **more} for answer, more in zip(answers, explained, strict=True)]
+        plain = [_plain(loaded, answer, reasons.get(answer)) for answer in answers]
         promised = {} if coverage is None else {"coverage": None if answers.limit is None else answers.limit.to_dict()}
         print_json({"question": question, "answers": plain, **promised})
         return
@@ -150,16 +143,16 @@ def _rows(run: Run, question: Question, answers: list[Answer]) -> Iterator[tuple
         yield (str(rank), *shown, f"{one.score:.3f}", percent(one.probability)), one
 
 
-def _plain(run: Run, answer: Answer) -> dict[str, Any]:
-    entity = {"entity": answer.entity} if len(answer.entities) == 1 else {}
+def _plain(run: Run, answer: Answer, reasons: list[Reason] | None) -> dict[str, Any]:
     return {
-        **entity,
+        **({"entity": answer.entity} if len(answer.entities) == 1 else {}),
         "entities": list(answer.entities),
         "labels": [run.labels.of(one) for one in answer.entities],
         "score": answer.score,
         "probability": answer.probability,
         "known": answer.known,
         "source": answer.source,
+        **({} if reasons is None else {"reasons": [one.to_dict() for one in reasons]}),
     }
 
 
@@ -177,43 +170,32 @@ def _write_each(run: Run, questions: str, to: str, wanted: dict[str, Any], *, js
 
 def _show_each(run: Run, questions: str, *, k: int, new: bool, every: bool, json: bool) -> None:
     """Print the answers to the first questions as a table, or those to all of them as one JSON object."""
+    from relatum.runs.answers import field_names
+    from relatum.runs.bulk_completion import answer_blocks, columns_of, suggestions_of
     from relatum.runs.each_question import combinations_of, each_question
 
     question = each_question(run, questions)
     combinations = combinations_of(run, question, all_entities=every)
-    if json:
-        _print_each(run, question, combinations, k, new)
+    blocks = answer_blocks(run, question, combinations, k, new_only=new, most=None if json else _ASKED)
+    found = (one for block in blocks for one in suggestions_of(run, question, block))
+    if json:  # piece by piece: there may be more answers than memory holds
+        sys.stdout.write(f'{{"question": {json_text(question.text)}, "answers": [')
+        for number, one in enumerate(found):
+            sys.stdout.write((", " if number else "") + json_text(one.to_dict()))
+        sys.stdout.write("]}\n")
         return
-    from relatum.runs.answers import field_names
-    from relatum.runs.bulk_completion import answer_blocks, columns_of, suggestions_of
-
-    found = answer_blocks(run, question, combinations, k, new_only=new, most=_ASKED)
+    columns = columns_of(question)
     rows = [
         (
-            *run.shown(question.relation.name, one.entities, columns_of(question)),
+            *run.shown(question.relation.name, one.entities, columns),
             str(one.rank),
             f"{one.score:.3f}",
             percent(one.probability),
             *([] if new else ["new" if one.source is None else f"in {one.source}"]),
         )
-        for block in found
-        for one in suggestions_of(run, question, block)
+        for one in found
     ]
-    heads = [*field_names(question.relation, columns_of(question)), "rank", "score", "probability", *([] if new else [""])]
+    heads = [*field_names(question.relation, columns), "rank", "score", "probability", *([] if new else [""])]
     print_table(f"{questions}{', new' if new else ''}", heads, rows, ("rank", "score", "probability"), drop=("score",))
     if len(combinations) > _ASKED:
         say(f"{_ASKED} of {count(len(combinations), 'question')} are shown; write the answers to all with --to FILE_OR_URL")
-
-
-def _print_each(run: Run, question: EachQuestion, combinations: Combinations, k: int, new: bool) -> None:
-    """Print one JSON object, piece by piece: there may be more answers than memory holds."""
-    from relatum.runs.bulk_completion import answer_blocks, suggestions_of
-
-    blocks = answer_blocks(run, question, combinations, k, new_only=new)
-    sys.stdout.write(f'{{"question": {json_text(question.text)}, "answers": [')
-    comma = ""
-    for block in blocks:
-        for one in suggestions_of(run, question, block):
-            sys.stdout.write(comma + json_text(one.to_dict()))
-            comma = ", "
-    sys.stdout.write("]}\n")

@@ -5,53 +5,20 @@ from __future__ import annotations
 import importlib
 import shlex
 import sqlite3
+import tomllib
 from contextlib import closing
-from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from relatum.cli.options import NewFolder
 from relatum.cli.output import say
-from relatum.files import atomic_file
+from relatum.files import write_bytes
 from relatum.formatting import count
 
 if TYPE_CHECKING:
     from relatum.runs.fills import Fill
-
-# What is about to be seen, and the commands that show it; {} is the demo's directory.
-_STEPS = (
-    ("Read it. What became of its tables and columns?", ["import {}/world.db --out {}/data"]),
-    (
-        "Learn from it. Of the facts, a tenth is held out to choose by, and a tenth to test.",
-        ["train --data {}/data --out {}/run --set training.epochs=60 --seed {seed}"],
-    ),
-    ("Fill the empty cells: a value, how sure it is, and why.", ["fill {}/run"]),
-    (
-        "Ask for missing rows. Germany is missing among the neighbours of France.",
-        ["complete {}/run 'borders(France, ?)' -k 3 --why"],
-    ),
-    (
-        "Find wrong cells, of regions here. Vietnam is spoiled; the others are true, but unusual.",
-        ["doubt {}/run --column countries.region -k 4"],
-    ),
-    (
-        "See what it found: dependencies of the tables, and which facts speak for which others.",
-        [
-            "rules {}/data",
-            "rules {}/data --soft 3 --relation countries.continent --relation countries.drives_on --relation members",
-        ],
-    ),
-    ("All of it on one page, with accuracy, calibration and new predictions.", ["report {}/run"]),
-)
-_NEXT = (
-    ("what else can be asked", "schema {}/run"),
-    ("which countries are alike, by all that is known of them", "similar {}/run Japan -k 5"),
-    ("official languages: those known, and those that would fit", "complete {}/run 'languages(Belgium, ?)' -k 3"),
-    ("how good it is in each column, beside simple ways", "evaluate {}/run --by column"),
-    ("fill the cells of the database itself; --undo takes it back", "fill {}/run --from {}/world.db --apply"),
-)
 
 
 def demo(
@@ -69,16 +36,17 @@ def demo(
     write_demo_database(out / "world.db")
     say("The countries of the world in 2024: common knowledge, so you can judge the answers.", style="bold")
     say(f"Of the database {out / 'world.db'} some is taken away, and one cell is spoiled:\n")
-    for statement in CHANGES:
+    script = demo_script()
+    for statement in script["changes"]:
         say("  " + statement.replace("\n", "\n  "))
-    for number, (text, commands) in enumerate(_STEPS, start=1):
-        say(f"\n{number}/{len(_STEPS)}  {text}", style="bold")
-        for command in commands:
+    for number, step in enumerate(script["steps"], start=1):
+        say(f"\n{number}/{len(script['steps'])}  {step['text']}", style="bold")
+        for command in step["commands"]:
             _run(_arguments(command, out, seed), context)
-        if commands[0].startswith("fill "):
+        if step["commands"][0].startswith("fill "):
             _compare(out / "run")
     say(f"\nOpen {out / 'run' / 'report.html'} in a browser. What to try next:\n")
-    for text, command in _NEXT:
+    for text, command in script["next"].items():
         say(f"  relatum {shlex.join(_arguments(command, out, seed))}\n    # {text}")
     say("\nNow with your own data: relatum import shop.db --out data; relatum train --data data --out run")
 
@@ -112,23 +80,16 @@ def _is_right(found: Fill, truth: str) -> bool:
     return low <= float(truth) <= high
 
 
-# What the demo does to the database before relatum sees it, and says that it does.
-CHANGES = (
-    "UPDATE countries SET continent = NULL WHERE name = 'Kenya';",
-    "UPDATE countries SET region = NULL WHERE name = 'Sweden';",
-    "UPDATE countries SET currency = NULL WHERE name IN ('Austria', 'Ecuador', 'Senegal');",
-    "UPDATE countries SET drives_on = NULL WHERE name IN ('New Zealand', 'Peru');",
-    "UPDATE members SET joined = NULL\n  WHERE country = 'Estonia' AND organisation = 'European Union';",
-    "DELETE FROM borders WHERE country = 'France' AND neighbour = 'Germany';",
-    "UPDATE countries SET region = 'Western Africa' WHERE name = 'Vietnam';",
-)
+def demo_script() -> dict[str, Any]:
+    """Return what the demo changes, shows and suggests."""
+    return tomllib.loads(_text_of("demo.toml"))
 
 
 def write_demo_database(path: Path, *, changed: bool = True) -> None:
     """Write the countries of the world as a new SQLite file: with the changes of the demo, or as they are."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with closing(_database(changed=changed)) as database, atomic_file(path) as file:
-        file.write(database.serialize())
+    with closing(_database(changed=changed)) as database:
+        write_bytes(path, database.serialize())
 
 
 def true_value(table: str, column: str, row: dict[str, object]) -> str:
@@ -142,7 +103,10 @@ def true_value(table: str, column: str, row: dict[str, object]) -> str:
 def _database(*, changed: bool) -> sqlite3.Connection:
     """Return the database in memory."""
     database = sqlite3.connect(":memory:")
-    text = resources.files("relatum.cli").joinpath("world.sql").read_text(encoding="utf-8")
-    database.executescript("\n".join((text, *(CHANGES if changed else ()))))
+    database.executescript("\n".join((_text_of("world.sql"), *(demo_script()["changes"] if changed else ()))))
     database.commit()
     return database
+
+
+def _text_of(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")

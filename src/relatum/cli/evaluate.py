@@ -145,16 +145,11 @@ def _show_columns(run: Run, part: str, *, json: bool) -> None:
         print_json({"part": part, "columns": [one.to_dict() for one in found]})
         return
     numbers = ("cells", "accuracy", "F1", "most frequent", "counting", "naive Bayes", "one column", "says", "error")
-    rows = [
-        (
-            f"{one.table}.{one.column}",
-            number(one.cells),
-            *(f"{value:.3f}" for value in (one.accuracy, one.macro_f1, one.most_frequent, one.counting, one.naive_bayes)),
-            *(f"{value:.3f}" for value in (one.best_single_column, one.probability, one.calibration_error)),
-            one.verdict,
-        )
-        for one in found
-    ]
+    fields = ("accuracy", "macro_f1", "most_frequent", "counting", "naive_bayes", "best_single_column", "probability")
+    rows = []
+    for one in found:
+        values = (f"{getattr(one, name):.3f}" for name in (*fields, "calibration_error"))
+        rows.append((f"{one.table}.{one.column}", number(one.cells), *values, one.verdict))
     heads = ("column", *numbers, "")
     print_table(f"{part} cells filled right", heads, rows, numbers, drop=("error", "says", "F1", "counting"))
     judged = [one for one in found if one.verdict not in ("too few cells", "too few facts")]
@@ -205,19 +200,11 @@ def _show_query_quality(run: Run, folder: Path, *, predicted_alone: bool, json: 
         print_json({**whole, "shapes": [one.to_dict() for one in found]})
         return
     numbers = ("queries", "MRR", "Hit@10", "full-hard", "full-hard MRR", "median s", "proven")
-    rows = [
-        (
-            one.shape,
-            number(one.queries),
-            f"{one.mrr:.3f}",
-            f"{one.hit10:.3f}",
-            number(one.full_hard_queries),
-            "-" if one.full_hard_mrr is None else f"{one.full_hard_mrr:.3f}",
-            f"{one.seconds:.2f}",
-            f"{one.proven:.0%}",
-        )
-        for one in found
-    ]
+    rows = []
+    for one in found:
+        full_hard = number(one.full_hard_queries), "-" if one.full_hard_mrr is None else f"{one.full_hard_mrr:.3f}"
+        ranks, times = (f"{one.mrr:.3f}", f"{one.hit10:.3f}"), (f"{one.seconds:.2f}", f"{one.proven:.0%}")
+        rows.append((one.shape, number(one.queries), *ranks, *full_hard, *times))
     print_table(f"hard answers to {queries.part} queries", ("shape", *numbers), rows, numbers, drop=("Hit@10",))
     before = "train" if queries.part == "valid" else "train and valid"
     say(

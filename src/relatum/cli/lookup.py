@@ -55,15 +55,10 @@ def find(
     if not found:
         say(f"no entity whose name contains {text!r}, and none that looks like it")
         return
-    rows = [
-        (
-            one.name,
-            one.match,
-            number(one.facts),
-            ", ".join(f"{at.relation}.{at.column} ({at.facts:,})" for at in one.columns),
-        )
-        for one in found
-    ]
+    rows = []
+    for one in found:
+        columns = ", ".join(f"{at.relation}.{at.column} ({at.facts:,})" for at in one.columns)
+        rows.append((one.name, one.match, number(one.facts), columns))
     print_table(f"{source}: {text}", ("entity", "match", "facts", "columns (facts)"), rows, ("facts",), drop=("match",))
 
 
@@ -84,16 +79,11 @@ def similar(
         print_json({"run": str(run), "entity": entity, "similar": [one.to_dict() for one in found]})
         return
     typed = any(one.entity_type is not None for one in found)
-    heads = ("", "entity", "similarity", *(["entity type"] if typed else []))
-    rows = [
-        (
-            str(rank),
-            one.name.removeprefix(f"{one.entity_type}:"),
-            f"{one.similarity:.3f}",
-            *([one.entity_type or "-"] if typed else []),
-        )
-        for rank, one in enumerate(found, start=1)
-    ]
+    heads = ["", "entity", "similarity"] + (["entity type"] if typed else [])
+    rows = []
+    for rank, one in enumerate(found, start=1):
+        cells = (str(rank), one.name.removeprefix(f"{one.entity_type}:"), f"{one.similarity:.3f}", one.entity_type or "-")
+        rows.append(cells[: len(heads)])
     print_table(f"most similar to {entity}", heads, rows, ("similarity",), drop=("entity type",))
 
 

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from relatum.errors import SettingError
+
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory that relatum train has written.")]
 Data = Annotated[str, typer.Argument(metavar="NAME_OR_DIR", help="A registered dataset, a directory or a file.")]
 RunOrData = Annotated[
@@ -55,6 +57,14 @@ Changes = Annotated[
 Relations = Annotated[
     list[str] | None, typer.Option(help="Only facts of this relation; can be repeated. By default all relations.")
 ]
+
+
+def require_target(to: str | None, *with_target: object) -> None:
+    """Refuse options that say how to write where nothing says where to."""
+    if to is None and any(one not in (None, False) for one in with_target):
+        raise SettingError(
+            "option-needs-option", "--table, --append, --replace, --full-names and --escape-formulas need --to FILE_OR_URL"
+        )
 
 
 def is_run(source: str) -> bool:

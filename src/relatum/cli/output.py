@@ -27,8 +27,9 @@ def console(*, stderr: bool = False) -> Console:
     """Return the console on standard output or error; it leaves out colour where `NO_COLOR` or a pipe asks for that."""
     from rich.console import Console
 
-    stream = sys.stderr if stderr else sys.stdout
-    return Console(width=None if stream.isatty() else _width_of_pipe(), highlight=False, stderr=stderr)
+    stream, columns = sys.stderr if stderr else sys.stdout, os.environ.get("COLUMNS", "")
+    is_known = stream.isatty() or (columns.isdecimal() and int(columns) > 0)  # rich looks it up
+    return Console(width=None if is_known else _PIPE_WIDTH, highlight=False, stderr=stderr)
 
 
 def say(text: str, *, style: str | None = None, stderr: bool = False) -> None:
@@ -47,13 +48,9 @@ def print_table(
 ) -> None:
     """Print a table that fits: text is wrapped or cut, numbers never are, and columns are dropped where there is no room.
 
-    Args:
-        title: a line above the table.
-        heads: the heads of the columns.
-        rows: the cells, as many in each row as there are heads.
-        numbers: the heads of columns that are set flush right and never broken.
-        drop: the heads of columns that can be dropped, the least important first.
-        below: the head of a column of sentences, which stand below their rows where there is no room beside them.
+    Columns are named by their heads: `numbers` are set flush right and never broken, those in `drop` can be dropped,
+    the least important first, and `below` holds sentences, which stand below their rows where there is no room beside
+    them.
     """
     from rich import box
     from rich.table import Table
@@ -190,12 +187,6 @@ def _shortened(text: str, width: int) -> str:
     return set_cell_size(text, max(width - 1 - cell_len(tail), 0)).rstrip() + "\u2026" + tail.lstrip()
 
 
-def _width_of_pipe() -> int:
-    """Return the width that `COLUMNS` asks for where there is no terminal, or enough for most tables."""
-    columns = os.environ.get("COLUMNS", "")
-    return int(columns) if columns.isdecimal() and int(columns) > 0 else _PIPE_WIDTH
-
-
 def say_promise(limit: Limit | None, count: int, coverage: float, shown: int) -> None:
     """Print what a set of so many answers holds, of which some are shown, and what is promised of such sets."""
     if limit is None:
@@ -207,8 +198,6 @@ def say_promise(limit: Limit | None, count: int, coverage: float, shown: int) ->
             "that may be missed; a higher --coverage answers more of these"
         )
     else:
-        say(
-            f"a set of {count:,} answers"
-            + (f", of which {shown:,} are shown (-k {count} shows all)" if shown < count else "")
-        )
+        some = f", of which {shown:,} are shown (-k {count} shows all)" if shown < count else ""
+        say(f"a set of {count:,} answers{some}")
     say(str(limit))

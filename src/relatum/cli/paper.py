@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -23,19 +22,12 @@ Results = Annotated[
 ]
 
 
-class Format(StrEnum):
-    """How tables are printed."""
-
-    terminal = "terminal"
-    markdown = "markdown"
-    latex = "latex"
-
-
 def tables(
     results: Results = None,
     form: Annotated[
-        Format, typer.Option("--format", help="Print for a terminal, or as Markdown or LaTeX.")
-    ] = Format.terminal,
+        Literal["terminal", "markdown", "latex"],
+        typer.Option("--format", help="Print for a terminal, or as Markdown or LaTeX."),
+    ] = "terminal",
     fill: Annotated[Path | None, typer.Option(help="Put the tables into this Markdown page, between its marks.")] = None,
     json: Json = False,
 ) -> None:
@@ -56,16 +48,15 @@ def tables(
     if fill is not None:
         fill_page(fill, whole)
     if json:
-        print_json({"tables": [table.to_json() for table in found], "claims": [claim.to_json() for claim in claims]})
+        print_json({"tables": [table.to_json() for table in found], "claims": [claim.to_dict() for claim in claims]})
     elif fill is not None:
         say(f"{len(whole)} tables written into {fill}")
     else:
         for table in whole:
-            if form is Format.terminal:
+            if form == "terminal":
                 print_table(table.title, table.heads, table.rows, table.numbers)
             else:
-                text = table.markdown() if form is Format.markdown else table.latex()
-                say(text)
+                say(table.markdown() if form == "markdown" else table.latex())
 
 
 def read(results: list[Path] | None) -> Collected:
@@ -98,10 +89,8 @@ def figures(results: Results = None, out: FolderOut = Path("figures"), json: Jso
         print_json({"figures": [one.to_json() for one in drawn]})
         return
     for one in drawn:
-        reasons = ", ".join(one.left_out)
+        reasons, suffixes = ", ".join(one.left_out), " and ".join(file.suffix for file in one.files)
         if one.files:
-            suffixes = " and ".join(file.suffix for file in one.files)
-            line = f"{out / one.name}{suffixes}" + (f"; left out: {reasons}" if reasons else "")
+            say(f"{out / one.name}{suffixes}" + (f"; left out: {reasons}" if reasons else ""))
         else:
-            line = f"not made: {one.name} ({reasons})"
-        say(line)
+            say(f"not made: {one.name} ({reasons})")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from relatum.cli.options import Append, EscapeFormulas, FullNames, Json, Relations, Replace, RunFolder, To
+from relatum.cli.options import Append, EscapeFormulas, FullNames, Json, Relations, Replace, RunFolder, To, require_target
 from relatum.cli.output import print_json, print_table, say
 from relatum.errors import SettingError
 from relatum.formatting import count, percent
@@ -46,10 +46,7 @@ def predict(
     from relatum.runs.prediction import predict as predict_facts
     from relatum.tables.targets import target_of
 
-    if to is None and (table is not None or append or replace or full_names or escape_formulas):
-        raise SettingError(
-            "option-needs-option", "--table, --append, --replace, --full-names and --escape-formulas need --to FILE_OR_URL"
-        )
+    require_target(to, table, append, replace, full_names, escape_formulas)
     loaded = Run.load(run)
     names = list(dict.fromkeys(relation or (one.name for one in loaded.schema)))
     wanted: dict[str, Any] = {"min_score": min_score, "min_probability": min_probability, "exact": exact}
@@ -69,21 +66,17 @@ def predict(
     written = [one for one in found if len(one) or relation or replace]
     if written:
         target.write(written)
+    names_written = {one.name for one in written}
+    left = [one.relation for one in found if one.name not in names_written]
     if json:
         tables = [{"relation": one.relation, "table": one.name, "rows": len(one)} for one in written]
-        print_json({"to": target.location, "tables": tables, "without_facts": _left(found, written)})
+        print_json({"to": target.location, "tables": tables, "without_facts": left})
         return
     for one in written:
         path = f"{target.location}, table {one.name}" if target.is_database else target.location
         say(f"wrote {count(len(one), 'fact')} of {one.relation} to {path}")
-    if left := _left(found, written):
+    if left:
         say(f"no new facts, and so no table, of {', '.join(left)}")
-
-
-def _left(found: list[Table], written: list[Table]) -> list[str]:
-    """Return the relations of tables that were not written."""
-    names = {one.name for one in written}
-    return [one.relation for one in found if one.name not in names]
 
 
 def _show(run: Run, names: list[str], wanted: dict[str, Any], *, json: bool) -> None:
@@ -93,29 +86,23 @@ def _show(run: Run, names: list[str], wanted: dict[str, Any], *, json: bool) -> 
 
     found = [one for group in predict(run, names, **wanted).values() for one in group]
     if json:
-        print_json({"predictions": [_plain(one) for one in found]})
+        plain = [{name: value for name, value in asdict(one).items() if name != "roles"} for one in found]
+        print_json({"predictions": plain})
         return
-    ends = ("score", "probability")
     if len(names) == 1:
         schema = run.schema[names[0]]
-        heads = schema.roles or tuple(f"position {position}" for position in range(schema.arity))
-        rows = [(str(rank), *run.shown(names[0], one.entities), *_scores(one)) for rank, one in enumerate(found, start=1)]
-        print_table(f"{schema}, new", ("", *heads, *ends), rows, ends, drop=("score",))
-        return
-    found.sort(key=lambda one: -(one.probability or 0.0))
+        title, heads = str(schema), schema.roles or tuple(f"position {position}" for position in range(schema.arity))
+        facts = [run.shown(names[0], one.entities) for one in found]
+    else:
+        found = sorted(found, key=lambda one: -(one.probability or 0.0))[: wanted["top"]]
+        title, heads = f"{len(names)} relations", ("fact",)
+        facts = [(str(Question(one.relation, one.entities)),) for one in found]
+    ends = ("score", "probability")
     rows = [
-        (str(rank), str(Question(one.relation, one.entities)), *_scores(one))
-        for rank, one in enumerate(found[: wanted["top"]], start=1)
+        (str(rank), *fact, f"{one.score:.3f}", percent(one.probability))
+        for rank, (fact, one) in enumerate(zip(facts, found, strict=True), start=1)
     ]
-    print_table(f"{len(names)} relations, new", ("", "fact", *ends), rows, ends, drop=("score",))
-
-
-def _plain(one: Prediction) -> dict[str, Any]:
-    return {name: value for name, value in asdict(one).items() if name != "roles"}
-
-
-def _scores(one: Prediction) -> tuple[str, str]:
-    return f"{one.score:.3f}", percent(one.probability)
+    print_table(f"{title}, new", ("", *heads, *ends), rows, ends, drop=("score",))
 
 
 def embeddings(

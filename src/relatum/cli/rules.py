@@ -179,4 +179,4 @@ def _show(found: list[Rule], evidence: list[ModelEvidence | None], *, model: boo
             row += ["-", "-", "-"] if one is None else [f"{one.on_facts:.3f}", f"{one.on_negatives:.3f}", correlation]
         rows.append(row)
     if rows:
-        print_table("rules", heads, rows, heads[1:], drop=("correlation", "on non-facts", "model differs", "coverage"))
+        print_table("rules", heads, rows, heads[1:], drop=("correlation", "on negatives", "model differs", "coverage"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +14,6 @@ from relatum.formatting import count as counted
 from relatum.formatting import number, share
 
 if TYPE_CHECKING:
-    from relatum.querysets import QuerySet
     from relatum.synth import SynthDataset
 
 
@@ -48,21 +46,15 @@ def synth(
 def _as_json(dataset: SynthDataset, out: Path) -> dict[str, object]:
     from relatum.data.quality import describe
 
-    cells = {part: dataset.counts(part) for part in dataset.split.parts}
-    relations = Counter((derivation.operation, derivation.depth) for derivation in dataset.derivations.values())
+    counts = _counts(dataset)
     described = describe(dataset.split).to_json()
     return {
         "out": str(out),
         "seed": dataset.seed,
         **{name: described[name] for name in ("entities", "relations", "train", "valid", "test", "arity")},
         "by_operation_and_depth": [
-            {
-                "operation": operation,
-                "depth": depth,
-                "relations": relations[operation, depth],
-                **{part: counts[operation, depth] for part, counts in cells.items()},
-            }
-            for operation, depth in cells["test"]
+            {"operation": operation, "depth": depth, **{name: found[operation, depth] for name, found in counts.items()}}
+            for operation, depth in counts["test"]
         ],
         "ground_truth": len(dataset.truth),
         "redrawn": dict(dataset.redrawn),
@@ -71,51 +63,42 @@ def _as_json(dataset: SynthDataset, out: Path) -> dict[str, object]:
     }
 
 
+def _counts(dataset: SynthDataset) -> dict[str, dict[tuple[str, int], int]]:
+    """Return how many relations there are, and tuples in each part, by operation and depth."""
+    relations = Counter((derivation.operation, derivation.depth) for derivation in dataset.derivations.values())
+    return {"relations": relations, **{part: dataset.counts(part) for part in dataset.split.parts}}
+
+
 def _print_tables(dataset: SynthDataset, out: Path) -> None:
-    split = dataset.split
+    from relatum.data.quality import describe
+
+    split, counts = dataset.split, _counts(dataset)
     sizes = ", ".join(f"{part} {number(len(graph))}" for part, graph in split.parts.items())
     names = f"{number(len(split.entities))} entities, {number(len(split.schema))} relations"
     say(f"wrote {out}: {names}; {sizes}; kept of {number(len(dataset.truth))}")
-    heads, *rows = _operations(dataset)
-    print_table("Relations and tuples by operation", heads, rows, heads[1:])
-    heads, *rows = _depths(dataset)
-    print_table("Test tuples by operation and depth", heads, rows, heads[1:])
-    heads, *rows = _arities(dataset)
+    tests = counts["test"]
+    operations, depths = list(dict.fromkeys(name for name, _ in tests)), sorted({depth for _, depth in tests})
+    rows = [
+        (name, *(number(sum(found.get((name, depth), 0) for depth in depths)) for found in counts.values()))
+        for name in operations
+    ]
+    rows.append(("all", *(number(sum(found.values())) for found in counts.values())))
+    print_table("Relations and tuples by operation", ("operation", *counts), rows, counts)
+    heads = [str(depth) for depth in depths]
+    rows = [
+        (name, *(number(tests[name, depth]) if (name, depth) in tests else "-" for depth in depths)) for name in operations
+    ]
+    print_table("Test tuples by operation and depth", ("operation", *heads), rows, heads)
+    arities, relations = describe(split).arity, Counter(relation.arity for relation in split.schema)
+    heads = ["arity", "relations", "tuples", "share"]
+    rows = [
+        (str(arity), number(relations[arity]), number(tuples), share(tuples, sum(arities.values())))
+        for arity, tuples in arities.items()
+    ]
     print_table("Arities in all parts", heads, rows, heads)
-    for label, counts in (("drawn again", dataset.redrawn), ("given up", dataset.given_up)):
-        reasons = ", ".join(f"{reason} {number(count)}" for reason, count in counts.items()) or "nothing"
-        say(f"{label}: {reasons}")
-
-
-def _operations(dataset: SynthDataset) -> Iterator[tuple[str, ...]]:
-    """Yield heads, and relations and tuples by operation; the last row is all of them."""
-    relations = Counter(derivation.operation for derivation in dataset.derivations.values())
-    tuples: dict[str, Counter[str]] = {part: Counter() for part in dataset.split.parts}
-    for part, counts in tuples.items():
-        for (operation, _), count in dataset.counts(part).items():
-            counts[operation] += count
-    yield ("operation", "relations", *tuples)
-    for operation in tuples["test"]:
-        yield (operation, *(number(counts[operation]) for counts in (relations, *tuples.values())))
-    yield ("all", *(number(counts.total()) for counts in (relations, *tuples.values())))
-
-
-def _depths(dataset: SynthDataset) -> Iterator[tuple[str, ...]]:
-    cells = dataset.counts("test")
-    depths = sorted({depth for _, depth in cells})
-    yield ("operation", *map(str, depths))
-    for operation in dict.fromkeys(operation for operation, _ in cells):
-        yield (operation, *(number(cells[operation, depth]) if (operation, depth) in cells else "-" for depth in depths))
-
-
-def _arities(dataset: SynthDataset) -> Iterator[tuple[str, ...]]:
-    from relatum.data.quality import describe
-
-    counts = describe(dataset.split).arity
-    relations = Counter(relation.arity for relation in dataset.split.schema)
-    yield ("arity", "relations", "tuples", "share")
-    for arity, count in counts.items():
-        yield (str(arity), number(relations[arity]), number(count), share(count, sum(counts.values())))
+    for label, reasons in (("drawn again", dataset.redrawn), ("given up", dataset.given_up)):
+        listed = ", ".join(f"{reason} {number(times)}" for reason, times in reasons.items()) or "nothing"
+        say(f"{label}: {listed}")
 
 
 def queries(
@@ -143,15 +126,9 @@ def queries(
     save_queries(found, out)
     if json:
         shapes = [vars(counts) for counts in found.counts()]
-        print_json(
-            {"out": str(out), "data": found.data, "part": part, "seed": seed, "queries": len(found), "shapes": shapes}
-        )
-    else:
-        _print_queries(found)
-        say(f"wrote {out}: {counted(len(found), 'query', 'queries')} over {found.data}, {part} held out, seed {seed}")
-
-
-def _print_queries(found: QuerySet) -> None:
+        plain = {"out": str(out), "data": found.data, "part": part, "seed": seed, "queries": len(found), "shapes": shapes}
+        print_json(plain)
+        return
     counts = found.counts()
     rows = [
         (one.shape, *map(number, (one.queries, one.with_full_hard, one.easy, one.hard, one.full_hard)))
@@ -164,3 +141,4 @@ def _print_queries(found: QuerySet) -> None:
         say(f"none of shape {', '.join(missing)}: the facts give none")
     if few := [f"{one.shape} {one.queries}" for one in counts if 0 < one.queries < found.count]:
         say(f"fewer than {number(found.count)} of shape: {', '.join(few)}")
+    say(f"wrote {out}: {counted(len(found), 'query', 'queries')} over {found.data}, {part} held out, seed {seed}")

@@ -65,20 +65,18 @@ def train(
         options["training"] = {"minutes": minutes}
     if resume is not None and (options or change or spec or out):
         raise SettingError("contradictory-options", "--resume cannot be combined with other options")
-    folder, trackers = resume or out, tracker or []
+    folder, trackers, changes = resume or out, tracker or [], change or []
     if folder is None:
         raise SettingError("missing-option", "missing option --out RUN")
     if resume is not None:
         carry_out(folder, lambda: resume_run(folder, trackers=trackers))
+    elif spec is not None:
+        wanted = Spec.read(spec, changes, options)
+        carry_out(folder, lambda: fit(wanted, folder, trackers=trackers, began=began))
     else:
-        changes = change or []
-        if spec is not None:
-            wanted = Spec.read(spec, changes, options)
-            carry_out(folder, lambda: fit(wanted, folder, trackers=trackers, began=began))
-        else:
-            plain = merged(*map(change_of, changes), options)
-            Spec.from_dict({**plain, "recipe": recipe if recipe in RECIPES else None})  # refuses as it would in a file
-            carry_out(folder, lambda: fit(plain.pop("data"), folder, trackers=trackers, began=began, **plain))
+        plain = merged(*map(change_of, changes), options)
+        Spec.from_dict({**plain, "recipe": recipe if recipe in RECIPES else None})  # refuses as it would in a file
+        carry_out(folder, lambda: fit(plain.pop("data"), folder, trackers=trackers, began=began, **plain))
     typer.echo(f"trained into {folder}; ask it with: relatum evaluate {shlex.quote(str(folder))}")
 
 
@@ -154,17 +152,15 @@ def update(
 
 
 def _facts(entry: dict[str, Any]) -> list[tuple[str, str]]:
+    held_out = entry["added_valid"] + entry["added_test"]
     rows = [
         ("read", entry["facts"]),
         ("given more than once", entry["repeated"]),
         ("known already", entry["known"]),
         ("new", entry["added"]),
-        (
-            "of these with new entities",
-            entry["added"] - entry["added_valid"] - entry["added_test"] - entry["among_known_entities"],
-        ),
+        ("of these with new entities", entry["added"] - held_out - entry["among_known_entities"]),
         ("among known entities", entry["among_known_entities"]),
-        ("for valid and test", entry["added_valid"] + entry["added_test"]),
+        ("for valid and test", held_out),
     ]
     return [(name, number(value)) for name, value in rows]
 

@@ -6,6 +6,8 @@ import shlex
 import signal
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -57,9 +59,8 @@ def tune(
     from relatum.tuning.storage import open_storage, plain_errors
     from relatum.tuning.study import BEST, JOURNAL, Study, bind, require_folder, save_best, work
 
-    options: dict[str, Any] = {"data": data} if data is not None else {}
-    options |= {"model": model} if model is not None else {}
-    options |= {"training": {"epochs": epochs}} if epochs is not None else {}
+    given = {"data": data, "model": model, "training": None if epochs is None else {"epochs": epochs}}
+    options = {name: value for name, value in given.items() if value is not None}
     base = _base(spec, change or [], options, sampler)
     split = load(base.data)
     if not len(split.train) or not len(split.valid):
@@ -67,7 +68,7 @@ def tune(
     plan = make_plan(base, search or [], sampler, pruner, split.checksums)
     require_folder(out, plan)
     began = time.monotonic()
-    with plain_errors(), _Interrupt() as interrupt:
+    with plain_errors(), _interruptible() as interrupt:
         shared = open_storage(storage or str(out / JOURNAL))
         bind(out, plan, shared)
         study = Study(plan, shared)
@@ -96,29 +97,28 @@ def _base(path: Path | None, changes: list[str], options: dict[str, Any], sample
     return Spec.from_dict(merged({"recipe": "paper"} if sampler == "grid" else {}, *map(change_of, changes), options))
 
 
-class _Interrupt:
-    """Ctrl-C stops after the training step, so that the trial can be given back; a second one stops at once."""
+@contextmanager
+def _interruptible() -> Iterator[Callable[..., None]]:
+    """Yield what stops where it is called after Ctrl-C, so that a trial can be given back; a second one stops at once."""
+    requested = False
 
-    def __init__(self) -> None:
-        self._requested = False
-
-    def __enter__(self) -> _Interrupt:
-        self._before = signal.signal(signal.SIGINT, self._ask)
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        signal.signal(signal.SIGINT, self._before)
-        if kind is KeyboardInterrupt:
-            sys.stderr.write("stopped; resume with the same command\n")
-
-    def _ask(self, *_: object) -> None:
-        if self._requested:
+    def stop(*_: object) -> None:
+        if requested:
             raise KeyboardInterrupt
-        self._requested = True
 
-    def __call__(self, *_: object) -> None:
-        if self._requested:
-            raise KeyboardInterrupt
+    def request(*_: object) -> None:
+        nonlocal requested
+        stop()
+        requested = True
+
+    before = signal.signal(signal.SIGINT, request)
+    try:
+        yield stop
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped; resume with the same command\n")
+        raise
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _say(outcome: Outcome, study: Study, most: int) -> None:

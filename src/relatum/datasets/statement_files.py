@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -51,14 +52,7 @@ class StatementReader:
     """Reads files of one form as lines of facts, and counts what it meets and what it changes."""
 
     def __init__(self, form: Form, train: Path, min_count: int = 0, *, skip_bad: bool = False) -> None:
-        """Get ready to read; with a `min_count`, training statements are counted first.
-
-        Args:
-            form: the form of the files.
-            train: the file of training statements.
-            min_count: the facts that a relation with qualifiers must have in train, so as not to be folded.
-            skip_bad: pass over what is no statement.
-        """
+        """Count training statements first, if a relation with qualifiers must have `min_count` so as not to be folded."""
         self.statements = 0
         self.deprecated = 0
         self._form, self._skipped = form, SkippedLines(skip_bad)
@@ -77,12 +71,8 @@ class StatementReader:
     def counts(self) -> dict[str, int]:
         """How many statements there were, how many of them were left out or folded, and what they lost."""
         folded, dropped = (self._folding.folded, self._folding.dropped) if self._folding else (0, 0)
-        return {
-            "statements": self.statements,
-            "deprecated": self.deprecated,
-            "folded": folded,
-            "dropped_qualifiers": dropped,
-        }
+        read = {"statements": self.statements, "deprecated": self.deprecated}
+        return {**read, "folded": folded, "dropped_qualifiers": dropped}
 
     def schema(self) -> list[RelationSchema]:
         """Return the relations met so far, with their roles."""
@@ -109,16 +99,10 @@ class StatementReader:
 
     def fact_lines(self, path: Path) -> Iterator[bytes]:
         """Yield the facts of a file in pieces of whole lines."""
-        lines: list[str] = []
-        for one in self.read(path):
-            fact = fact_of(self._folding.fold(one) if self._folding else one)
-            self._relations.add(fact[0])
-            lines.append("\t".join(fact))
-            if len(lines) == _LINES:
-                yield ("\n".join(lines) + "\n").encode()
-                lines.clear()
-        if lines:
-            yield ("\n".join(lines) + "\n").encode()
+        facts = (fact_of(self._folding.fold(one) if self._folding else one) for one in self.read(path))
+        while piece := list(itertools.islice(facts, _LINES)):
+            self._relations.update(fact[0] for fact in piece)
+            yield "".join("\t".join(fact) + "\n" for fact in piece).encode()
 
 
 def statements_of(graph: Hypergraph) -> Iterator[Statement]:

@@ -8,14 +8,14 @@ when every pair is as claimed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
-from typing import Any
 
 from relatum.models import MODELS
 from relatum.paper.published import BEST_WINDOWS, REL_ER, SIGMA, TABLE_1, WINDOWS
 from relatum.paper.tables import Table
+from relatum.records import Record
 from relatum.runs.results import Result, best_of_systems, series
 
 MARGIN = 0.005  # of the MRR
@@ -33,16 +33,12 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class Claim:
+class Claim(Record):
     """A claim of the paper, its verdict, and the results behind it."""
 
     claim: str
     verdict: Verdict
     evidence: str
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the claim as plain data."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -58,11 +54,8 @@ class _Measured:
 
 def check_claims(results: Sequence[Result]) -> list[Claim]:
     """Return every claim with its verdict."""
-    claims = []
-    for data in TABLE_1:
-        claims += [_best_system(data, results), _order_of_systems(data, results)]
-    claims += [_sigmas(results), _windows(results)]
-    return claims + _rel_er(results)
+    of_systems = [judged(data, results) for data in TABLE_1 for judged in (_best_system, _order_of_systems)]
+    return [*of_systems, _sigmas(results), _windows(results), *_rel_er(results)]
 
 
 def claims_table(claims: Iterable[Claim]) -> Table:
@@ -73,14 +66,9 @@ def claims_table(claims: Iterable[Claim]) -> Table:
 
 
 def _best_system(data: str, results: Sequence[Result]) -> Claim:
-    found = _of_systems(data, results, "mrr")
-    ours = MODELS["reale"].title
-    others = [
-        model_class.title
-        for model, model_class in MODELS.items()
-        if model_class.title != ours and (model in TABLE_1[data] or model_class.title in found)
-    ]
-    return _judged(f"{data}: {ours} is the best system", [(ours, other) for other in others], found)
+    found, ours = _of_systems(data, results, "mrr"), MODELS["reale"].title
+    titles = [one.title for model, one in MODELS.items() if model in TABLE_1[data] or one.title in found]
+    return _judged(f"{data}: {ours} is the best system", [(ours, other) for other in titles if other != ours], found)
 
 
 def _order_of_systems(data: str, results: Sequence[Result]) -> Claim:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from relatum.extras import optional
-from relatum.files import atomic_file
+from relatum.files import write_bytes
 
 with optional("matplotlib", extra="plot"):
     import matplotlib
@@ -20,23 +20,6 @@ with optional("matplotlib", extra="plot"):
 COLUMN, PAGE = 3.4, 7.0  # inches: the width of a column of a paper, and of its page
 
 _LEGEND_ROW = 0.17  # inches
-_SETTINGS: dict[Any, Any] = {
-    "svg.hashsalt": "relatum",  # the same figure has the same ids, and so the same bytes
-    "font.family": ["DejaVu Sans"],  # comes with Matplotlib, so a figure looks alike everywhere
-    "font.size": 8,
-    "axes.titlesize": 8.5,
-    "axes.labelsize": 8,
-    "legend.fontsize": 7.5,
-    "xtick.labelsize": 7.5,
-    "ytick.labelsize": 7.5,
-    "axes.linewidth": 0.7,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "hatch.linewidth": 0.7,
-    "lines.solid_capstyle": "butt",
-    "text.parse_math": False,  # a dollar sign in a name is one
-}
 
 
 @dataclass(frozen=True)
@@ -83,8 +66,8 @@ STYLES: dict[str, Style] = {
 def styled() -> Iterator[None]:
     """Draw and write figures inside this block: the style counts in both."""
     with matplotlib.rc_context():
-        matplotlib.rcdefaults()  # what a person has set for other figures leaves no trace
-        matplotlib.rcParams.update(_SETTINGS)
+        # Beginning with the defaults: what a person has set for other figures leaves no trace.
+        matplotlib.rc_file(Path(__file__).with_name("figures.mplstyle"))
         yield
 
 
@@ -104,25 +87,7 @@ def legend_below(figure: Figure, handles: list[Any], names: list[str], columns: 
         loc="outside lower center",
         ncols=min(columns, len(names)),
         title=title,
-        title_fontsize=7.5,
-        frameon=False,
-        handlelength=3.2,
-        handletextpad=0.5,
-        columnspacing=1.1,
-        labelspacing=0.25,
-        borderaxespad=0.1,
     )
-
-
-_DPI = 300
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A figure and what was left out of it; without a figure, why there is none."""
-
-    figure: Figure | None
-    left_out: tuple[str, ...] = ()
 
 
 def write_figure(figure: Figure, path: Path) -> tuple[Path, Path]:
@@ -131,9 +96,7 @@ def write_figure(figure: Figure, path: Path) -> tuple[Path, Path]:
     written = []
     for suffix, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
         content = BytesIO()
-        figure.savefig(content, format=suffix, dpi=_DPI, metadata=metadata)
-        target = path.with_name(f"{path.name}.{suffix}")
-        with atomic_file(target) as file:
-            file.write(content.getvalue())
-        written.append(target)
+        figure.savefig(content, format=suffix, metadata=metadata)
+        written.append(path.with_name(f"{path.name}.{suffix}"))
+        write_bytes(written[-1], content.getvalue())
     return written[0], written[1]

@@ -18,7 +18,7 @@ from relatum.errors import DataError
 from relatum.extras import optional
 from relatum.formatting import duration
 from relatum.models import MODELS
-from relatum.paper.figure_style import COLUMN, PAGE, STYLES, Drawing, grid, legend_below, styled, write_figure
+from relatum.paper.figure_style import COLUMN, PAGE, STYLES, grid, legend_below, styled, write_figure
 from relatum.paper.published import BEST_WINDOWS, TABLE_1
 from relatum.progress import progress
 from relatum.runs.experiment import file_word
@@ -33,8 +33,10 @@ with optional("matplotlib", extra="plot"):
 _BREAKDOWNS = {"by_arity": "arity of the fact", "by_relation_size": "training facts of the relation"}
 _BESIDE = 4  # systems: with more, the two panels stand one below the other
 
+_Drawing = tuple[Figure | None, tuple[str, ...]]  # what was left out of a figure; without a figure, why there is none
 
-def draw_parts(data: str, results: Sequence[Result]) -> Drawing:
+
+def draw_parts(data: str, results: Sequence[Result]) -> _Drawing:
     """Return two panels of bars, with the number of questions below each group and the spread over seeds on each bar."""
     systems = best_of_systems(results, data)
     having = {key: {model: one for model, one in systems.items() if _names(one, key)} for key in _BREAKDOWNS}
@@ -46,7 +48,7 @@ def draw_parts(data: str, results: Sequence[Result]) -> Drawing:
     )
     having = {key: found for key, found in having.items() if found}
     if not having:
-        return Drawing(None, left_out)
+        return None, left_out
     shown = [model for model in systems if any(model in found for found in having.values())]
     beside = len(shown) <= _BESIDE
     shape = (1, len(having)) if beside else (len(having), 1)
@@ -57,7 +59,7 @@ def draw_parts(data: str, results: Sequence[Result]) -> Drawing:
     figure.suptitle(f"{data}: test MRR by arity and by size of the relation", fontsize=8.5)
     bars = [Patch(**STYLES[model].of_bar) for model in shown]
     legend_below(figure, bars, [MODELS[model].title for model in shown], 5)
-    return Drawing(figure, left_out)
+    return figure, left_out
 
 
 def _names(result: Result, key: str) -> list[str]:
@@ -96,11 +98,11 @@ def _draw(axes: Axes, key: str, systems: Mapping[str, Result]) -> None:
 _LINE = {**STYLES["reale"].of_line, "capsize": 2.5, "elinewidth": 1.0}
 
 
-def draw_windows(data: str, results: Sequence[Result]) -> Drawing:
+def draw_windows(data: str, results: Sequence[Result]) -> _Drawing:
     """Return the MRR by window size, with a bar of the spread where there are several seeds."""
     found = series(results, data, "reale", "model.window")
     if not found:
-        return Drawing(None, (f"no two results of ReAlE on {data} differ in their window alone",))
+        return None, (f"no two results of ReAlE on {data} differ in their window alone",)
     windows = list(found)
     means = np.array([one.mean("mrr") or 0.0 for one in found.values()])
     spreads = np.array([one.spread("mrr") or 0.0 for one in found.values()])
@@ -120,7 +122,7 @@ def draw_windows(data: str, results: Sequence[Result]) -> Drawing:
     axes.set(xlabel="window size", ylabel="test MRR", title=f"{data}: ReAlE by window size{_alike(found)}")
     grid(axes)
     legend_below(figure, list(drawn.values()), list(drawn), 2)
-    return Drawing(figure)
+    return figure, ()
 
 
 def _alike(found: dict[Any, Result]) -> str:
@@ -134,11 +136,11 @@ _FEW = 3  # systems
 _MARKERS = 8  # on a line, or up to twice as many
 
 
-def draw_learning(data: str, results: Sequence[Result]) -> Drawing:
+def draw_learning(data: str, results: Sequence[Result]) -> _Drawing:
     """Return the curves: means over seeds as far as all of them go, and behind a few of them a thin one for each seed."""
     found, left_out = _histories(data, results)
     if not found:
-        return Drawing(None, left_out)
+        return None, left_out
     figure, axes = _column(2.25)
     for model, histories in found.items() if len(found) <= _FEW else ():
         for history in histories if len(histories) > 1 else ():
@@ -155,18 +157,18 @@ def draw_learning(data: str, results: Sequence[Result]) -> Drawing:
     axes.locator_params(axis="x", integer=True)
     grid(axes)
     legend_below(figure, handles, [MODELS[model].title for model in found], 3)
-    return Drawing(figure, left_out)
+    return figure, left_out
 
 
 CLOSE = 0.99  # of the best that is reached
 _FAR_APART = 10  # times as long as the shortest: beyond, minutes are drawn logarithmically
 
 
-def draw_time(data: str, results: Sequence[Result]) -> Drawing:
+def draw_time(data: str, results: Sequence[Result]) -> _Drawing:
     """Return what each system had reached by when, as a mean over seeds, with a marker where it came close to its best."""
     found, left_out = _histories(data, results)
     if not found:
-        return Drawing(None, left_out)
+        return None, left_out
     figure, axes = _column(2.25)
     handles, names, ends = [], [], []
     for model, histories in found.items():
@@ -185,7 +187,7 @@ def draw_time(data: str, results: Sequence[Result]) -> Drawing:
     axes.set(xlabel=f"minutes{where}", ylabel="best validation MRR so far", title=f"{data}: validation by time")
     grid(axes)
     legend_below(figure, handles, names, 2, f"markers: {100 * CLOSE:g} % of the best, reached after")
-    return Drawing(figure, left_out)
+    return figure, left_out
 
 
 def _column(height: float) -> tuple[Figure, Axes]:
@@ -214,7 +216,7 @@ def mean_reached(histories: Sequence[Sequence[Point]]) -> tuple[Float64, Float64
     return minutes, np.mean(steps, axis=0)
 
 
-FIGURES: dict[str, Callable[[str, Sequence[Result]], Drawing]] = {
+FIGURES: dict[str, Callable[[str, Sequence[Result]], _Drawing]] = {
     "window": draw_windows,
     "learning": draw_learning,
     "parts": draw_parts,
@@ -244,18 +246,15 @@ def make_figures(results: Sequence[Result], out: Path) -> list[FigureFiles]:
     words = {data: file_word(data) for data in datasets}
     if len(set(words.values())) < len(words):
         raise DataError("no-results", "two datasets would give their figures one name", remedy="draw them one at a time")
-    wanted = [(data, figure) for data in datasets for figure in FIGURES if figure != "window" or _has_windows(data, results)]
+    # That by window size of JF17K is the paper's, so its lack is worth saying.
+    windowed = [data for data in datasets if data == "jf17k" or series(results, data, "reale", "model.window")]
+    wanted = [(data, figure) for data in datasets for figure in FIGURES if figure != "window" or data in windowed]
     drawn = []
     with styled(), progress("figures", len(wanted)) as advance:
         for data, figure in wanted:
-            drawing, name = FIGURES[figure](data, results), f"{words[data]}-{figure}"
-            files = () if drawing.figure is None else write_figure(drawing.figure, out / name)
-            drawn.append(FigureFiles(name, files, drawing.left_out))
+            (drawing, left_out), name = FIGURES[figure](data, results), f"{words[data]}-{figure}"
+            files = () if drawing is None else write_figure(drawing, out / name)
+            drawn.append(FigureFiles(name, files, left_out))
             advance(1)
     absent = [data for data in TABLE_1 if data not in datasets] if TABLE_1.keys() & set(datasets) else []
     return drawn + [FigureFiles(data, (), ("there are no results on it",)) for data in absent]
-
-
-def _has_windows(data: str, results: Sequence[Result]) -> bool:
-    """Return whether a figure by window size is to be had; that of JF17K is the paper's, so its lack is worth saying."""
-    return data == "jf17k" or bool(series(results, data, "reale", "model.window"))

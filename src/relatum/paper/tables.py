@@ -11,7 +11,7 @@ import numpy as np
 
 from relatum.data.derivations import ELEMENTARY, OPERATIONS
 from relatum.errors import DataError
-from relatum.files import atomic_file
+from relatum.files import write_bytes
 from relatum.models import MODELS
 from relatum.paper.published import DATASETS, REL_ER, REL_ER_FACTS, SIGMA, TABLE_1, WINDOWS
 from relatum.runs.results import Collected, Result, best_of_systems, series
@@ -48,8 +48,7 @@ class Table:
 
     def latex(self) -> str:
         """Return the table in LaTeX; columns of words break their lines."""
-        lines = [*(" & ".join(map(_latex, row)) + r" \\" for row in self.rows)]
-        heads = " & ".join(map(_latex, self.heads)) + r" \\"
+        heads, *lines = (" & ".join(map(_latex, row)) + r" \\" for row in (self.heads, *self.rows))
         width = f"p{{{0.8 / len(self.words):.2g}\\linewidth}}" if self.words else ""
         columns = "".join("r" if head in self.numbers else width if head in self.words else "l" for head in self.heads)
         body = "\n".join([heads, r"\hline", *lines])
@@ -69,8 +68,7 @@ def fill_page(path: Path, tables: Iterable[Table]) -> None:
             "no-results", f"add the lines {_BEGIN.strip()} and {_END}, between which tables are written", place=path
         )
     whole = before + begin + "\n".join(table.markdown() for table in tables) + end + after
-    with atomic_file(path) as file:
-        file.write(whole.encode())
+    write_bytes(path, whole.encode())
 
 
 def _latex(text: str) -> str:
@@ -131,14 +129,10 @@ def _by_setting(
 def _rel_er(data: str, results: Sequence[Result], datasets: Mapping[str, Mapping[str, Any]]) -> Table:
     operations = (ELEMENTARY, *OPERATIONS)
     keys = ("all", *operations, *_DEPTHS)
-    parts = [
-        ("mrr",),
-        *(("by_operation", part, "mrr") for part in operations),
-        *(("by_depth", depth, "mrr") for depth in _DEPTHS),
-    ]
+    paths = [("by_operation", part) for part in operations] + [("by_depth", depth) for depth in _DEPTHS]
     rows = []
     for model, one in best_of_systems([one for one in results if _has_operations(one)], data).items():
-        name, ours = MODELS[model].title, [one.mean(*part) for part in parts]
+        name, ours = MODELS[model].title, [one.mean(*path, "mrr") for path in ((), *paths)]
         rows.append((name, *(_number(mrr, 3) for mrr in ours)))
         if data == "rel-er" and model in REL_ER:
             theirs = [REL_ER[model].get(key) for key in keys]

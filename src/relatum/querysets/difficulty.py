@@ -180,12 +180,10 @@ class _Matches:
 def _defined(definition: Definition, facts: GradedFacts, defined: list[FactGroup], most: int) -> FactGroup:
     """Return the tuples that a definition gives, each once for every type of derivation, sorted."""
     parts = [_ruled(rule.simplified(), facts, defined, most) for rule in definition]
-    together = _Partial(
-        tuple(range(parts[0].columns.shape[0])),
-        np.concatenate([part.columns for part in parts], axis=1),
-        np.concatenate([part.every_known for part in parts]),
-        np.concatenate([part.some_known for part in parts]),
-    ).projected(tuple(range(parts[0].columns.shape[0])), len(facts.entities))
+    columns = np.concatenate([part.columns for part in parts], axis=1)
+    flags = (np.concatenate([getattr(part, name) for part in parts]) for name in ("every_known", "some_known"))
+    variables = tuple(range(len(columns)))
+    together = _Partial(variables, columns, *flags).projected(variables, len(facts.entities))
     return FactGroup(together.columns, together.every_known, together.some_known)
 
 

@@ -109,15 +109,9 @@ class GradedQuery:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the query as plain data: one line of the file."""
-        return {
-            "shape": self.shape,
-            "expression": str(self.expression),
-            "datalog": datalog(self.expression),
-            "constants": list(self.constants),
-            "easy": list(map(list, self.easy)),
-            "hard": list(map(list, self.hard)),
-            "full_hard": list(map(list, self.full_hard)),
-        }
+        query = {"shape": self.shape, "expression": str(self.expression), "datalog": datalog(self.expression)}
+        answers = {name: list(map(list, getattr(self, name))) for name in ("easy", "hard", "full_hard")}
+        return {**query, "constants": list(self.constants), **answers}
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any], schema: Schema) -> GradedQuery:

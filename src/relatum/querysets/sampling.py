@@ -43,30 +43,18 @@ def sample_queries(
     most_hard: int = MOST_HARD,
     advance: Callable[[int], None] = lambda done: None,
 ) -> QuerySet:
-    """Return queries over the facts of a split, up to `count` of each shape, with answers graded for a part.
+    """Return queries over the facts of a split, `count` of each shape or as many as the facts give.
 
-    Args:
-        split: the facts.
-        part: valid or test: what is held out; the parts before it are known, and those behind it are left aside.
-        count: how many queries of each shape; there are fewer where the facts do not give so many.
-        seed: of the draws; the same facts and the same seed give the same queries.
-        shapes: their names; by default all of `SHAPES`.
-        most_hard: queries with more hard answers are dropped.
-        advance: is called with the number of queries that were drawn, or given up, since the last call.
+    The facts of `part`, valid or test, are held out, the parts before it are known, and those behind it are left aside. By
+    default there are queries of all `SHAPES`; those with more than `most_hard` hard answers are dropped. The same facts and
+    the same seed give the same queries. `advance` is called with how many were drawn, or given up, since the last call.
     """
     facts = GradedFacts.of(split, part)
     chosen = find_shapes(shapes)
     found = [query for shape in chosen for query in sampled(shape, facts, count, seed, most_hard, advance)]
-    return QuerySet(
-        Path(split.source).name,  # of a registered dataset or of a folder, wherever that happens to be
-        part,
-        seed,
-        count,
-        most_hard,
-        dict(split.checksums),
-        tuple(shape.name for shape in chosen),
-        tuple(found),
-    )
+    data = Path(split.source).name  # of a registered dataset or of a folder, wherever that happens to be
+    names = tuple(shape.name for shape in chosen)
+    return QuerySet(data, part, seed, count, most_hard, dict(split.checksums), names, tuple(found))
 
 
 def sampled(

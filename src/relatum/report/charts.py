@@ -21,15 +21,9 @@ Points = Sequence[tuple[float, float]]
 
 
 def curve(title: str, across: str, points: Points, digits: int, marked: int | None = None, *, zero: bool = False) -> Markup:
-    """Return the curve of some points, whose last value, or a marked one, is written beside it.
+    """Return the curve of one point or more, in order: the last value, or that at the index `marked`, is written beside it.
 
-    Args:
-        title: what is drawn.
-        across: what the horizontal axis counts.
-        points: (across, value), in order; at least one.
-        digits: how many digits of a value are written behind the point.
-        marked: the index of the point that is labelled, by default the last.
-        zero: whether the vertical axis begins at 0.
+    The horizontal axis counts what `across` says; the vertical one begins at 0 if `zero`, else at the least value.
     """
     width, height = 340.0, 190.0
     index = len(points) - 1 if marked is None else marked

@@ -42,11 +42,9 @@ class Known:
 class NewPredictions:
     """New facts of the largest relations, best relation first, and how such predictions fare where the truth is known.
 
-    Attributes:
-        relations: how many relations were searched.
-        groups: by relation its roles, and its predictions with the best rule that speaks for each, None if none does.
-        tried: how many were found in the same way with the test facts held back; None where there are none.
-        right: how many of these are test facts.
+    So many `relations` were searched. A group is a relation, its roles, and its predictions with the best rule that speaks
+    for each, None if none does. With the test facts held back, `tried` were found in the same way, None where there are no
+    test facts, and `right` of these are test facts.
     """
 
     relations: int
@@ -177,9 +175,7 @@ def _reason(run: Trained, found: Prediction) -> Reason | None:
     if found.relation in run.definitions:
         return None
     reasons = why(run, Question(found.relation, found.entities), 1, found.position)
-    if not reasons:
-        return None
-    return without_prefixes(run, reasons[0])
+    return without_prefixes(run, reasons[0]) if reasons else None
 
 
 def settings_by_section(spec: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

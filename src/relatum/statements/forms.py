@@ -28,9 +28,10 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from relatum.errors import DataError, UnknownNameError
 from relatum.statements.statement import Statement, statement
@@ -40,11 +41,13 @@ _HEAD, _TAIL = "_h", "_t"
 _ENTITY = re.compile(r"[QPL][1-9][0-9]{0,17}|L[1-9][0-9]{0,17}-[FS][1-9][0-9]{0,17}")
 _TIME = re.compile(r"[+-][0-9]{1,16}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 _AMOUNT = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
+_NOT_EMPTY = re.compile(".+", re.DOTALL)
 _LANGUAGE = re.compile(r"[A-Za-z0-9-]+")
 _MOST = 2**31  # integers that Wikidata writes as numbers are below
 _ENTITY_TYPES = {"item": "Q", "property": "P", "lexeme": "L"}
 
 _Value = dict[str, Any]
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -103,18 +106,28 @@ def _json_object(line: bytes) -> dict[str, Any]:
             "bad-json-line", f"not JSON at character {error.pos}: {error.msg}", remedy="write one object a line"
         ) from None
     except RecursionError:
-        raise DataError(
-            "bad-json-line", "JSON that is nested too deeply; no statement needs more than a dozen levels"
-        ) from None
+        reason = "JSON that is nested too deeply; no statement needs more than a dozen levels"
+        raise DataError("bad-json-line", reason) from None
     except DataError:
         raise
     except ValueError:  # an integer of thousands of digits
-        raise DataError(
-            "bad-json-line", "a number that is too long", remedy="write it in fewer digits, or as text"
-        ) from None
-    if not isinstance(found, dict):
-        raise DataError("bad-json-line", f"{_type_name(found)} where an object should be", remedy="write one object a line")
-    return found
+        remedy = "write it in fewer digits, or as text"
+        raise DataError("bad-json-line", "a number that is too long", remedy=remedy) from None
+    return _typed(dict, found, "bad-json-line", "an object", "write one object a line")
+
+
+def _typed(kind: type[_T], value: object, code: str, what: str, remedy: str) -> _T:
+    """Return a value of the type that it should have, or raise a `DataError`."""
+    if not isinstance(value, kind):
+        raise DataError(code, f"{_type_name(value)} where {what} should be", remedy=remedy)
+    return value
+
+
+def _matching(pattern: re.Pattern[str], value: object, what: str, remedy: str = "correct it") -> str:
+    """Return a value that is a text of a pattern, or raise a `DataError`."""
+    if not isinstance(value, str) or not pattern.fullmatch(value):
+        raise DataError("statement-value", what, remedy=remedy)
+    return value
 
 
 def _type_name(value: object) -> str:
@@ -129,8 +142,7 @@ def _type_name(value: object) -> str:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        ((twice, _),) = Counter(key for key, _ in pairs).most_common(1)
         raise DataError("bad-json-line", f"an object names the key {twice[:80]!r} twice", remedy="keep one of them")
     return found
 
@@ -250,24 +262,18 @@ def _is_head(text: str) -> bool:
 
 
 def _statement(head: str, name: str, claim: object) -> Statement | None:
-    if not isinstance(claim, dict):
-        raise DataError(
-            "statement-claim", f"{_type_name(claim)} where a claim should be", remedy="give an object with a mainsnak"
-        )
+    claim = _typed(dict, claim, "statement-claim", "a claim", "give an object with a mainsnak")
     rank = claim.get("rank", "normal")
     if rank not in ("normal", "preferred", "deprecated"):
         raise DataError("statement-claim", "a rank that is not normal, preferred or deprecated", remedy="correct it")
     main, qualifiers = claim.get("mainsnak"), claim.get("qualifiers", {})
     if not isinstance(main, dict) or main.get("property") != name:
         raise DataError("statement-claim", "a claim without a mainsnak of this property", remedy="give it one")
-    if not isinstance(qualifiers, dict) and qualifiers != []:
-        raise DataError(
-            "statement-claim",
-            f"{_type_name(qualifiers)} where qualifiers should be",
-            remedy="give an object of lists of snaks",
-        )
+    if qualifiers == []:  # so PHP writes an empty object
+        qualifiers = {}
     pairs: list[tuple[str, str]] = []
-    for key, snaks in dict(qualifiers).items():
+    remedy = "give an object of lists of snaks"
+    for key, snaks in _typed(dict, qualifiers, "statement-claim", "qualifiers", remedy).items():
         if not isinstance(snaks, list) or not snaks:
             raise DataError(
                 "statement-claim", f"qualifier {key[:40]!r} has no list of snaks", remedy="give one, or leave it out"
@@ -281,12 +287,7 @@ def _statement(head: str, name: str, claim: object) -> Statement | None:
 
 def _text_of(snak: object) -> str:
     """Return the value of a snak as text, or raise a `DataError`."""
-    if not isinstance(snak, dict):
-        raise DataError(
-            "statement-snak",
-            f"{_type_name(snak)} where a snak should be",
-            remedy="give an object with snaktype and datavalue",
-        )
+    snak = _typed(dict, snak, "statement-snak", "a snak", "give an object with snaktype and datavalue")
     how = snak.get("snaktype")
     if how in ("somevalue", "novalue"):
         return str(how)
@@ -306,18 +307,13 @@ def _text_of(snak: object) -> str:
         raise DataError(
             "statement-snak", f"unknown type of datavalue {data['type'][:40]!r}; known: string, {', '.join(_TO_TEXT)}"
         )
-    if not isinstance(value, dict):
-        raise DataError(
-            "statement-snak", f"{_type_name(value)} where the value of {data['type']} should be", remedy="give an object"
-        )
-    return _TO_TEXT[data["type"]](value)
+    what = f"the value of {data['type']}"
+    return _TO_TEXT[data["type"]](_typed(dict, value, "statement-snak", what, "give an object"))
 
 
 def _entity_text(value: _Value) -> str:
     if "id" in value:
-        if not isinstance(value["id"], str) or not _ENTITY.fullmatch(value["id"]):
-            raise DataError("statement-value", "an entity's id that is not like Q42, P31, L7 or L7-F1", remedy="correct it")
-        return value["id"]
+        return _matching(_ENTITY, value["id"], "an entity's id that is not like Q42, P31, L7 or L7-F1")
     letter = _ENTITY_TYPES.get(str(value.get("entity-type")))  # as older dumps have it
     number = value.get("numeric-id")
     if letter is None or type(number) is not int or not 0 < number < 10**18:
@@ -326,17 +322,14 @@ def _entity_text(value: _Value) -> str:
 
 
 def _time_text(value: _Value) -> str:
-    time = value.get("time")
-    if not isinstance(time, str) or not _TIME.fullmatch(time):
-        raise DataError("statement-value", "a time that is not like +2013-01-01T00:00:00Z", remedy="correct it")
+    time = _matching(_TIME, value.get("time"), "a time that is not like +2013-01-01T00:00:00Z")
     numbers = [_integer(value, name) for name in ("timezone", "before", "after", "precision")]
     return "#".join((time, *numbers, _string(value.get("calendarmodel"), "a calendarmodel")))
 
 
 def _language_text(value: _Value) -> str:
-    language = value.get("language")
-    if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):
-        raise DataError("statement-value", "a monolingualtext without the code of a language, such as en", remedy="give one")
+    what = "a monolingualtext without the code of a language, such as en"
+    language = _matching(_LANGUAGE, value.get("language"), what, "give one")
     return f"monolingualtext:{language}:{_string(value.get('text'), 'a text')}"
 
 
@@ -354,9 +347,7 @@ def _globe_text(value: _Value) -> str:
 
 
 def _string(value: object, what: str) -> str:
-    if not isinstance(value, str) or not value:
-        raise DataError("statement-value", f"{what} that is empty or no text", remedy="write it")
-    return value
+    return _matching(_NOT_EMPTY, value, f"{what} that is empty or no text", "write it")
 
 
 def _integer(value: _Value, name: str) -> str:
@@ -367,11 +358,7 @@ def _integer(value: _Value, name: str) -> str:
 
 
 def _amount(value: object, name: str) -> str:
-    if not isinstance(value, str) or not _AMOUNT.fullmatch(value):
-        raise DataError(
-            "statement-value", f'a quantity whose {name} is no decimal number in quotes, such as "+5"', remedy="correct it"
-        )
-    return value
+    return _matching(_AMOUNT, value, f'a quantity whose {name} is no decimal number in quotes, such as "+5"')
 
 
 def _number(value: _Value, name: str) -> str:

@@ -82,11 +82,8 @@ def statement_of(fact: Sequence[str]) -> Statement:
     if len(entities) != 2 + len(keys):
         raise DataError(
             "not-a-statement",
-            (
-                f"relation {relation!r} has {len(entities)} entities, but as a statement it would have a head, a "
-                f"tail and {len(keys)} qualifiers; only facts that came from statements, or of two entities, can "
-                "be written as such"
-            ),
+            f"relation {relation!r} has {len(entities)} entities, but as a statement it would have a head, a tail and "
+            f"{len(keys)} qualifiers; only facts that came from statements, or of two entities, can be written as such",
         )
     head, tail, *values = map(_value, entities)
     return statement(name, head, tail, zip(keys, values, strict=True))
@@ -132,11 +129,8 @@ def _properties(relation: str) -> tuple[str, tuple[str, ...]]:
         pass
     raise DataError(
         "not-a-statement",
-        (
-            f"relation {relation!r} is not spelt as the relations of statements are, main property and "
-            "sorted roles of qualifiers with '+' between them; only facts that came from statements can be "
-            "written as such"
-        ),
+        f"relation {relation!r} is not spelt as the relations of statements are, main property and sorted roles of "
+        "qualifiers with '+' between them; only facts that came from statements can be written as such",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from relatum.data.hypergraph import Hypergraph, Split
 from relatum.data.schema import RelationSchema, Schema
 from relatum.datasets.load import save
 from relatum.errors import DataError, SettingError
-from relatum.synth.derivation import DerivedRelations, Member, derive
+from relatum.synth.derivation import Member, derive
 from relatum.synth.erdos_renyi import draw_elementary
 from relatum.synth.sampling import hold_out, sub_sample
 from relatum.synth.settings import SynthSettings
@@ -30,14 +30,9 @@ _PAPER_NAMES = {"relation": ELEMENTARY, "permute": "rename", "select_equal": "se
 class SynthDataset:
     """A synthetic dataset, how its relations were derived, and from which settings.
 
-    Attributes:
-        split: train, valid and test.
-        expressions: the derivation of every relation, by name, as an expression over the elementary relations.
-        truth: every relation with all its tuples, before sub-sampling.
-        redrawn: how often a derived relation was drawn again, by reason.
-        given_up: how many of the planned derived relations could not be derived, by operation.
-        settings: what it was generated from.
-        seed: what everything was drawn from.
+    The `expressions` derive every relation, by name, from the elementary ones. The `truth` is every relation with all
+    its tuples, before sub-sampling. `redrawn` is how often a derived relation was drawn again, by reason, and
+    `given_up` how many of the planned ones could not be derived, by operation.
     """
 
     split: Split
@@ -76,17 +71,17 @@ def synthesize(
     drawing, deriving, sampling, splitting = np.random.default_rng(seed).spawn(4)
     elementary, family_of = draw_elementary(settings, drawing)
     advance(settings.relations)
-    derivation = derive(elementary, family_of, settings, deriving, advance)
-    truth = _truth(elementary, derivation)
-    expressions = {member.name: member.expression for member in derivation.members}
+    members, redrawn, given_up = derive(elementary, family_of, settings, deriving, advance)
+    truth = _truth(elementary, members)
+    expressions = {member.name: member.expression for member in members}
     derivations = {name: _derivation(expression) for name, expression in expressions.items()}
-    sampled = sub_sample(truth, settings.tuples, settings.kept_arities, _constants(derivation.members), sampling)
+    sampled = sub_sample(truth, settings.tuples, settings.kept_arities, _constants(members), sampling)
     strata = sorted({(one.operation, one.depth) for one in derivations.values()})
     numbers = [strata.index((derivations[name].operation, derivations[name].depth)) for name in sampled.schema.names]
     split = replace(
         hold_out(sampled, numbers, settings.valid, settings.test, splitting, source="synth"), derivations=derivations
     )
-    dataset = SynthDataset(split, expressions, truth, derivation.redrawn, derivation.given_up, settings, seed)
+    dataset = SynthDataset(split, expressions, truth, redrawn, given_up, settings, seed)
     _check_complete(dataset)
     return dataset
 
@@ -106,8 +101,8 @@ def save_synth(dataset: SynthDataset, directory: str | os.PathLike[str]) -> None
     save(dataset.split, directory, extra_files={DERIVATIONS: derivations_document(dataset.derivations, about)})
 
 
-def _truth(elementary: Hypergraph, derivation: DerivedRelations) -> Hypergraph:
-    members = sorted(derivation.members, key=lambda member: member.name)  # as a reader numbers them
+def _truth(elementary: Hypergraph, members: Iterable[Member]) -> Hypergraph:
+    members = sorted(members, key=lambda member: member.name)  # as a reader numbers them
     schema = Schema(RelationSchema(member.name, member.arity) for member in members)
     blocks = []
     for arity in sorted(schema.arities):
@@ -122,7 +117,7 @@ def _derivation(expression: Expression) -> Derivation:
     return Derivation(operation, expression.depth, str(expression))
 
 
-def _constants(members: tuple[Member, ...]) -> list[str]:
+def _constants(members: Iterable[Member]) -> list[str]:
     """Return the entities that expressions name: were they to vanish, the expressions could not be evaluated."""
     nodes = (node for member in members for node in post_order(member.expression, lambda node: node.children))
     return sorted({node.entity for node in nodes if isinstance(node, SelectConstant)})

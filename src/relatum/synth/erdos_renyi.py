@@ -7,6 +7,7 @@ an entity: were all entities of a tuple distinct, selection by equality would al
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -69,17 +70,11 @@ def random_blocks(
 ) -> list[Block]:
     """Return random facts, one block per arity, sorted and each once; relation i is `random_relations[i]`.
 
-    Args:
-        entities: how many there are.
-        random_relations: arity and probability of each relation.
-        rng: what everything is drawn from.
-        repeats: the share of each relation's tuples that hold one entity twice, always at the same two positions, so
-            that one selection finds them all. The others hold distinct entities.
-        skew: how unlike the entities are: one is among the k most frequent with probability (k / n)^(1 - skew). With 0,
-            as in the paper, all are alike; towards 1 a few stand in most tuples.
-        narrow: the share of relations of arity 3 and more that have one position at which only few entities stand, as
-            classes and cities do in real data; without such, selection by a constant finds next to nothing.
-        domain: how many entities those are.
+    The share `repeats` of each relation's tuples holds one entity twice, always at the same two positions, so that one
+    selection finds them all; the others hold distinct entities. By `skew` an entity is among the k most frequent with
+    probability (k / n)^(1 - skew): with 0, as in the paper, all are alike; towards 1 a few stand in most tuples. The share
+    `narrow` of relations of arity 3 and more has one position at which only `domain` entities stand, as classes and cities
+    do in real data; without such, selection by a constant finds next to nothing.
     """
     names = rng.permutation(entities).astype(np.int32)  # so that the frequent ones are not those with the lowest ids
     blocks = []
@@ -159,9 +154,8 @@ class _Drawing:
 
     def _coincidences(self, columns: Ids) -> Int64:
         found = np.zeros(columns.shape[1], np.int64)
-        for p in range(self.arity):
-            for q in range(p):
-                found += columns[p] == columns[q]
+        for one, other in itertools.combinations(columns, 2):
+            found += one == other
         return found
 
     def _merge(self, numbers: Ids, columns: Ids) -> tuple[Ids, Ids]:
@@ -225,14 +219,8 @@ def draw_elementary(settings: SynthSettings, rng: np.random.Generator) -> tuple[
             relations.append((starts[block.relations[mine]] + member).astype(np.int32))
             columns.append(block.columns[:, mine])
         parts.append((np.concatenate(relations), np.concatenate(columns, axis=1)))
-    schema = Schema(
-        RelationSchema(names[start + member], arity)
-        for start, count, arity in zip(starts, members, arity_of, strict=False)
-        for member in range(count)
-    )
-    family_of = {
-        names[start + member]: family for family, start in enumerate(starts[:-1]) for member in range(members[family])
-    }
+    family_of = dict(zip(names, np.repeat(np.arange(len(members)), members).tolist(), strict=True))
+    schema = Schema(RelationSchema(name, arity_of[family]) for name, family in family_of.items())
     return Hypergraph.sort(Vocabulary(numbered_names("e", settings.entities)), schema, parts), family_of
 
 

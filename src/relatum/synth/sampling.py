@@ -70,13 +70,9 @@ def sub_sample(
 ) -> Hypergraph:
     """Return `tuples` facts of `graph`; entities that no longer occur are left out of the vocabulary.
 
-    Args:
-        graph: distinct facts, of each relation at least one.
-        tuples: how many to keep; if there are no more, all are kept.
-        arities: the share of each arity in what is kept, as far as there is enough; empty for as many of all. Within an
-            arity every relation keeps its proportion.
-        wanted: entities that are to go on occurring.
-        rng: what is drawn from.
+    The facts are distinct, and each relation has one. `arities` are the shares of the arities in what is kept, as far
+    as there is enough, or nothing for as many of all; within an arity every relation keeps its proportion. The `wanted`
+    entities go on occurring.
     """
     if tuples < len(graph):
         relations = np.concatenate([block.relations for block in graph.blocks.values()])
@@ -117,27 +113,18 @@ def hold_out(
 ) -> Split:
     """Return the facts of `graph` as train, valid and test, the latter with the given shares of each stratum.
 
-    Args:
-        graph: distinct facts, whose entities and relations all occur.
-        strata: a number from 0 up for each relation; from each, one fact at least is held out if one can be.
-        valid: the share of facts for valid.
-        test: the share of facts for test.
-        rng: what is drawn from.
-        source: what the split is called.
+    The facts are distinct, and all entities and relations occur. `strata` has a number from 0 up for each relation;
+    from each stratum one fact at least is held out if one can be.
     """
     relations = np.concatenate([block.relations for block in graph.blocks.values()])
     groups = np.asarray(strata, np.int64)[relations]
     free = ~required_in_train(graph, rng)
     sizes = np.bincount(groups, minlength=max(strata, default=-1) + 1)
-    in_test = draw_from_groups(groups, _part_of(sizes, test), rng, allowed=free)
-    in_valid = draw_from_groups(groups, _part_of(sizes, valid), rng, allowed=free & ~in_test)
+    for_test, for_valid = (np.maximum(np.rint(sizes * share), share > 0).astype(np.int64) for share in (test, valid))
+    in_test = draw_from_groups(groups, for_test, rng, allowed=free)
+    in_valid = draw_from_groups(groups, for_valid, rng, allowed=free & ~in_test)
     train, held_valid, held_test = (select_facts(graph, mask) for mask in (~(in_test | in_valid), in_valid, in_test))
     return Split(train, held_valid, held_test, source=source)
-
-
-def _part_of(sizes: Int64, share: float) -> Int64:
-    wanted: Int64 = np.maximum(np.rint(sizes * share), share > 0).astype(np.int64)
-    return wanted
 
 
 def _occurrences(graph: Hypergraph, wanted: Ids) -> Bool:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from relatum.data.derivations import OPERATIONS
 from relatum.errors import UnknownNameError
-from relatum.settings import Checked, change_of, require, setting
+from relatum.settings import Checked, change_of, require, rules_of, setting
 
 
 @dataclass(frozen=True)
@@ -105,26 +107,22 @@ class SynthSettings(Checked):
     @classmethod
     def from_dict(cls, given: Mapping[str, Any], base: SynthSettings | None = None) -> SynthSettings:
         """Return `base`, or the defaults, with the given settings changed; lists and text keys become what they mean."""
-        known = [one.name for one in dataclasses.fields(cls)]
-        for name in given:
-            if name not in known:
+        values: dict[str, Any] = {}
+        for name, value in given.items():
+            if name not in (known := rules_of(cls)):
                 raise UnknownNameError("setting", name, known)
-        values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
-        for name in ("arities", "kept_arities"):
-            if isinstance(shares := values.get(name), Mapping):
-                values[name] = {_arity(key): share for key, share in shares.items()}
+            values[name] = tuple(value) if isinstance(value, list) else value
+            if name.endswith("arities") and isinstance(value, Mapping):
+                values[name] = {int(key) if str(key).isdecimal() else key: share for key, share in value.items()}
         return dataclasses.replace(base or cls(), **values)
 
     def changed(self, changes: Iterable[str]) -> SynthSettings:
         """Return the settings with changes such as `derived=20` or `arities={2=0.5, 3=0.5}`; values are TOML."""
-        given: dict[str, Any] = {}
-        for change in changes:
-            given |= change_of(change)
-        return self.from_dict(given, self)
+        return self.from_dict({name: value for change in changes for name, value in change_of(change).items()}, self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return every setting as plain data."""
-        return {one.name: _plain(getattr(self, one.name)) for one in dataclasses.fields(self)}
+        return {name: _plain(getattr(self, name)) for name in rules_of(type(self))}
 
 
 def _plain(value: Any) -> Any:
@@ -133,44 +131,22 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
 def _are_weights(values: Iterable[Any], zero: bool = False) -> bool:
     weights = list(values)
-    fit = all(_is_number(value) and (value > 0 or (zero and value == 0)) for value in weights)
-    return fit and sum(weights) > 0
-
-
-def _arity(key: object) -> object:
-    return int(key) if isinstance(key, str) and key.isdecimal() else key
+    numbers = all(isinstance(each, int | float) and not isinstance(each, bool) and math.isfinite(each) for each in weights)
+    return numbers and all(value > 0 or (zero and value == 0) for value in weights) and sum(weights) > 0
 
 
 PRESETS: Mapping[str, SynthSettings] = MappingProxyType(
     {
-        "small": SynthSettings(
-            entities=300,
-            relations=12,
-            arities={2: 0.35, 3: 0.4, 4: 0.25},
-            elementary_tuples=1_500,
-            spread=0.4,
-            domain=5,
-            derived=40,
-            depths=(1.0, 1.0, 1.0, 1.0),
-            tuples=3_000,
-            kept_arities={},
-            valid=0.1,
-            test=0.1,
-        ),
-        "rel-er": SynthSettings(),
+        name: SynthSettings.from_dict(changed)
+        for name, changed in tomllib.loads(Path(__file__).with_name("presets.toml").read_text(encoding="utf-8")).items()
     }
 )
 
 
 def find_preset(name: str) -> SynthSettings:
     """Return the preset called `name`."""
-    try:
-        return PRESETS[name]
-    except KeyError:
-        raise UnknownNameError("preset", name, PRESETS) from None
+    if name not in PRESETS:
+        raise UnknownNameError("preset", name, PRESETS)
+    return PRESETS[name]

@@ -7,8 +7,10 @@ import itertools
 import json
 import math
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from relatum.errors import SettingError
@@ -166,39 +168,11 @@ def _error_of(base: Spec, values: Mapping[str, Value]) -> SettingError | None:
 
 SAMPLERS = ("tpe", "grid")
 
-# For every model, by sampler. The grid is the one that the paper searched.
-_ALL: Mapping[str, tuple[str, ...]] = {
-    "tpe": ("training.learning_rate=0.05..1.0 log",),
-    "grid": ("training.learning_rate=0.05,0.08,0.1,0.2",),
-}
-_OWN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "tpe": {
-        "reale": ("model.window=1,2,4,5,8", "model.window_dropout=0.0..0.8"),
-        "hype": ("model.num_filters=2,4,6,8", "model.hidden_dropout=0.0..0.5"),
-        "rae": ("model.input_dropout=0.0..0.5", "model.relatedness_weight=0.01..1.0 log"),
-        "nalp": ("model.input_dropout=0.0..0.5", "model.num_filters=100,200,400"),
-        "neuinfer": ("model.input_dropout=0.0..0.5", "model.validity_weight=0.1..0.9"),
-        "hinge": ("model.input_dropout=0.0..0.5", "model.num_filters=4,8,16"),
-        "getd": ("model.input_dropout=0.0..0.5", "model.rank=10,20,40"),
-        "g-mpnn": ("model.input_dropout=0.0..0.5", "model.message_dropout=0.0..0.5", "model.num_layers=1,2"),
-    },
-    "grid": {
-        "reale": ("model.window=1,2,4,5,8",),
-        "hype": ("model.num_filters=2,4,6",),
-        "rae": ("model.relatedness_weight=0.01,0.1,1.0",),
-        "nalp": ("model.num_filters=100,200",),
-        "neuinfer": ("model.validity_weight=0.1,0.3,0.5,0.7",),
-        "hinge": ("model.num_filters=4,8",),
-        "getd": ("model.rank=10,20,40",),
-        "g-mpnn": ("model.num_layers=1,2",),
-    },
-}
-_OTHER: Mapping[str, tuple[str, ...]] = {"tpe": ("model.input_dropout=0.0..0.5",), "grid": ()}
-
 
 def default_space(base: Spec, sampler: str) -> tuple[Dimension, ...]:
     """Return the space of a model: its learning rate and what its own settings offer, as far as the base allows it."""
-    texts = _ALL[sampler] + _OWN[sampler].get(base.model, _OTHER[sampler])
+    found = tomllib.loads(Path(__file__).with_name("spaces.toml").read_text(encoding="utf-8"))[sampler]
+    texts = found["every"] + found.get(base.model, found["other"])
     return read_space(filter(None, (_fitting(text, base) for text in texts)), base)
 
 

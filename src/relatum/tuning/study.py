@@ -25,7 +25,7 @@ from relatum.closed_folders import close_folder, make_folder, names_in, status
 from relatum.data.hypergraph import Split
 from relatum.errors import NumericError, RelatumError, SettingError
 from relatum.extras import optional
-from relatum.files import atomic_file, is_there, parse_json, read_whole, stale_temporaries
+from relatum.files import is_there, parse_json, read_whole, stale_temporaries, write_bytes
 from relatum.processes import exists, host
 from relatum.runs.fit import Watch, train_model
 from relatum.runs.spec import Spec
@@ -196,12 +196,8 @@ def work(
 ) -> Iterator[Outcome]:
     """Yield how each trial of this process ended, until `most` are finished or being run by all processes together.
 
-    Args:
-        study: what is worked on.
-        split: the data; its test facts are not looked at.
-        most: how many trials the study is to have.
-        until: by `time.monotonic()`, after which no trial is begun.
-        watch: called during training as in `fit`. If it raises, the trial is given back, and another process can claim it.
+    The test facts are not looked at. After `until`, by `time.monotonic()`, no trial is begun. `watch` is called during
+    training as in `fit`; if it raises, the trial is given back, and another process can claim it.
     """
     while time.monotonic() < until and (trial := study.claim(most)) is not None:
         yield _carry_out(study, split, trial, watch)
@@ -266,7 +262,8 @@ def bind(folder: Path, plan: Plan, shared: Shared) -> None:
         require_folder(folder, plan)  # once more: another process may have come first
         make_folder(folder)
         if not is_there(folder / _STUDY):
-            _write(folder / _STUDY, json.dumps(plan.to_json(), indent=1) + "\n")
+            write_bytes(folder / _STUDY, json.dumps(plan.to_json(), indent=1).encode() + b"
+")
 
 
 def save_best(folder: Path, study: Study) -> None:
@@ -275,10 +272,10 @@ def save_best(folder: Path, study: Study) -> None:
         best = study.best(1)
         if best:
             comment = f"# Validation MRR {best[0].value:.6f}: trial {best[0].number} of the study {study.plan.name}.\n"
-            text = comment + study.spec_of(best[0].params).to_toml()
+            text = (comment + study.spec_of(best[0].params).to_toml()).encode()
             path = folder / BEST
-            if not is_there(path) or read_whole(path) != text.encode():
-                _write(path, text)
+            if not is_there(path) or read_whole(path) != text:
+                write_bytes(path, text)
 
 
 def _difference(before: Mapping[str, Any], now: Mapping[str, Any], path: str = "") -> str:
@@ -290,8 +287,3 @@ def _difference(before: Mapping[str, Any], now: Mapping[str, Any], path: str = "
         if old != new:
             return f"{path}{key} = {old}, not {new}"
     return "other settings"
-
-
-def _write(path: Path, text: str) -> None:
-    with atomic_file(path) as file:
-        file.write(text.encode())
