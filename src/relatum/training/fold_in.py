@@ -28,9 +28,9 @@ from relatum.models.ops import one_torch_thread
 from relatum.models.training_protocols import Gradient
 from relatum.progress import progress
 from relatum.training.batches import epoch_batches
-from relatum.training.loop import LocalSteps
+from relatum.training.loop import Steps
 from relatum.training.optimizer import Adam
-from relatum.training.rows import FactRows
+from relatum.training.rows import FactRows, Result
 from relatum.training.settings import TrainingSettings
 
 _EPOCHS, _MOST_EPOCHS, _VISITS = 10, 40, 20_000  # few facts are seen more often, until so many have been seen
@@ -83,7 +83,7 @@ def fold_in(
     still = type(model)(model.graph, replace(model.settings, **none))
     rows = _FoldedRows(still, facts, settings, seed, (fitted, entities), (mine, others, count))
     with one_torch_thread(), parallel.pool_of_threads() as pool, progress("fitting", settings.epochs) as advance:
-        steps = LocalSteps(rows, optimizer, pool)
+        steps = Steps(rows, optimizer, pool)
         for epoch in range(settings.epochs):
             batches = steps.start_epoch(epoch)
             for start in range(0, batches, settings.batches_per_step):
@@ -124,9 +124,7 @@ class _FoldedRows(FactRows):
         self._epoch, self._batches = epoch, epoch_batches(facts, self.settings.batch_size, self.seed, epoch, mixed=False)
         return len(self._batches)
 
-    def gradients(
-        self, parameters: Parameters, number: int, among: Int64 | None = None
-    ) -> tuple[float, float, list[Gradient]]:
+    def gradients(self, parameters: Parameters, number: int, among: Int64 | None = None) -> Result:
         """Return gradients at the whole tables, of which the parameters are the rows of the entities."""
         loss, weight, found = super().gradients(self._tables, number)
         parts = [_of(self._entities, gradient) for gradient in found if gradient.name in parameters]
