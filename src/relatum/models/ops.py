@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -92,23 +92,10 @@ def by_kernel(kernel: Kernel, *inputs: Tensor) -> Tensor:
     return result
 
 
-class _WithGradients(torch.autograd.Function):
-    """A value whose gradients with respect to the inputs are known already; of many values, one gradient each."""
-
-    @staticmethod
-    def forward(ctx: Any, value: float | Array, gradients: Iterable[Array], *inputs: Tensor) -> Tensor:
-        ctx.gradients = [torch.from_numpy(gradient) for gradient in gradients]
-        return torch.as_tensor(value, dtype=inputs[0].dtype)
-
-    @staticmethod
-    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor | None, ...]:
-        return (None, None, *(upstream[0] * gradient for gradient in ctx.gradients))
-
-
-def with_gradients(value: float | Array, gradients: Iterable[Array], *inputs: Tensor) -> Tensor:
+def with_gradients(value: float | Array, gradients: Sequence[Array], *inputs: Tensor) -> Tensor:
     """Return a value that has these gradients with respect to the inputs; of many values, one gradient each."""
-    result: Tensor = _WithGradients.apply(value, gradients, *inputs)  # type: ignore[no-untyped-call]
-    return result
+    made = np.asarray(value, np.float32), lambda upstream: (upstream * gradient for gradient in gradients)
+    return by_kernel(lambda *_: made, *inputs)
 
 
 CHUNK = 1 << 22  # numbers in the largest piece of the (queries, candidates, features) array that eager operations make
