@@ -14,6 +14,7 @@ from relatum.models.combine import hook
 HOOKS = {
     "Model.encode",
     "Model.midpoint",
+    "ProductModel.init_parameters",
     *(f"Combine.{name}" for name in ("compact", "count_better", "top", "top_of_compact")),
 }
 
