@@ -34,16 +34,14 @@ BACKENDS = ("numba", "compile", "eager")
 
 def backend_for(values: Tensor) -> str:
     """Return the name of the backend for tensors like this one."""
-    forced = os.environ.get("RELATUM_BACKEND")
-    if forced:
+    fits = values.device.type == "cpu" and values.dtype == torch.float32  # all that the compiled kernels know
+    if forced := os.environ.get("RELATUM_BACKEND"):
         if forced not in BACKENDS:
             raise SettingError(
                 "bad-backend", f"must be one of {', '.join(BACKENDS)}, not {forced!r}", place="RELATUM_BACKEND"
             )
-        if forced == "numba" and not _numba_fits(values):
-            return "eager"  # the compiled kernels know float32 on the CPU only
-        return forced
-    if _numba_fits(values):
+        return "eager" if forced == "numba" and not fits else forced
+    if fits:
         return "numba"
     return "compile" if values.device.type == "cuda" else "eager"
 
@@ -67,10 +65,6 @@ def one_torch_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _numba_fits(values: Tensor) -> bool:
-    return values.device.type == "cpu" and values.dtype == torch.float32
-
-
 class _ByKernel(torch.autograd.Function):
     """What a kernel makes of arrays, and the gradients that it makes of the gradient of that."""
 
@@ -92,8 +86,8 @@ def by_kernel(kernel: Kernel, *inputs: Tensor) -> Tensor:
     return result
 
 
-def with_gradients(value: float | Array, gradients: Sequence[Array], *inputs: Tensor) -> Tensor:
-    """Return a value that has these gradients with respect to the inputs; of many values, one gradient each."""
+def with_gradients(value: float, gradients: Sequence[Array], *inputs: Tensor) -> Tensor:
+    """Return a value that has these gradients with respect to the inputs."""
     made = np.asarray(value, np.float32), lambda upstream: (upstream * gradient for gradient in gradients)
     return by_kernel(lambda *_: made, *inputs)
 
