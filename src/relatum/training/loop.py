@@ -100,21 +100,15 @@ def train(
 
     A refit ends after its own number of epochs, with the learning rates that these had when validation chose them.
 
-    Args:
-        model: the model.
-        facts: the training facts; repeated ones are seen once.
-        settings: how to train.
-        seed: of everything that is drawn.
-        state: where to go on from; None starts at the beginning.
-        validate: returns how good parameters are, more is better; nothing else decides which are kept. Of several numbers
-            by name the first decides, and the others are passed on to who watches.
-        watch: is called after each "step", "epoch" and "validation" and at the "end", with the state, from which training
-            could go on, and what there is to say. An "epoch" that was validated also says what its "validation" will say:
-            whoever stops between the two has heard all that led to the state. It must not change the state. It may raise
-            to stop.
-        clock: says when time is up; by default after the minutes of the settings. A refit goes by its epochs alone.
-        steps_of: returns what takes the steps: this process alone, or several that share the entities.
-        rows: of the facts, if somebody has them already.
+    - `facts` that are repeated are seen once; `rows` are theirs, if somebody has them already.
+    - `state` is where to go on from; None starts at the beginning.
+    - `validate` returns how good parameters are, more is better; nothing else decides which are kept. Of several numbers by
+      name the first decides, and the others are passed on to who watches.
+    - `watch` is called after each "step", "epoch" and "validation" and at the "end", with the state, from which training
+      could go on, and what there is to say. An "epoch" that was validated also says what its "validation" will say: whoever
+      stops between the two has heard all that led to the state. It must not change the state. It may raise to stop.
+    - `clock` says when time is up; by default after the minutes of the settings. A refit goes by its epochs alone.
+    - `steps_of` returns what takes the steps: this process alone, or several that share the entities.
     """
     state = state if state is not None else start(model, settings, seed)
     optimizer = Optimizer(state.parameters, settings.weight_decay, state.history)
@@ -149,10 +143,8 @@ def _require_room(model: Model, settings: TrainingSettings, entities: range | No
         rows = model.num_entities if entities is None else len(entities)
         raise SettingError(
             "too-large-to-train",
-            (
-                f"to train {rows:,} entities of dim {model.settings.dim:,} takes at least "
-                f"{needed / 1000000000.0:,.1f} GB, and {memory.free() / 1000000000.0:,.1f} GB are free"
-            ),
+            f"to train {rows:,} entities of dim {model.settings.dim:,} takes at least {needed / 1e9:,.1f} GB, and"
+            f" {memory.free() / 1e9:,.1f} GB are free",
             place=model.settings.path_of("dim"),
             remedy="choose a smaller dim",
         )

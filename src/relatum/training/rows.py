@@ -24,15 +24,10 @@ from relatum.training.step import StepView, entities_of, gradients
 
 
 class Needs(NamedTuple):
-    """The part of the entity tables that a batch reads: it follows from seed, epoch and number, as all that is drawn does.
+    """The part of the entity tables that a batch reads: it follows from seed, epoch and number, as all that is drawn."""
 
-    Attributes:
-        entities: whose rows, ascending; None for all.
-        columns: the columns that are kept of each table, ascending; one that is not named is read whole.
-    """
-
-    entities: Int64 | None
-    columns: dict[str, Int64]
+    entities: Int64 | None  # whose rows, ascending; None for all
+    columns: dict[str, Int64]  # that are kept of each table, ascending; a table that is not named is read whole
 
 
 Result = tuple[float, float, list[Gradient]]  # of a batch: the mean loss, how much it weighs, and the gradients
@@ -149,14 +144,11 @@ class QuestionRows(Rows):
     def _batch(self, number: int) -> tuple[QuestionBatch, int]:
         """Return a batch of the epoch, with what it is compared with, and the seed of its dropout."""
         (questions, chosen), rng = self._batches[number], step_rng(self.seed, self._epoch, number)
-        batch = QuestionBatch(questions, chosen.astype(np.int64), self._pool(questions, rng), self.objective)
+        pool = None
+        if self.settings.negative_sampling != "all-entities":
+            pool = draw_pool(questions.related.astype(np.int64), self.model.num_entities, self.settings, rng)
+        batch = QuestionBatch(questions, chosen.astype(np.int64), pool, self.objective)
         return batch, int(rng.integers(2**62))
-
-    def _pool(self, questions: Questions, rng: np.random.Generator) -> Int64 | None:
-        """Return what questions are compared with beside their answers, in no order; None for every entity."""
-        if self.settings.negative_sampling == "all-entities":
-            return None
-        return draw_pool(questions.related.astype(np.int64), self.model.num_entities, self.settings, rng)
 
 
 def _kept_columns(model: Model, seed: int) -> dict[str, Int64]:
