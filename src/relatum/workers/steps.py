@@ -52,29 +52,19 @@ def shared_rows(folder: Path, group: Group, model: Model, facts: Hypergraph, set
 
 @dataclass
 class _Questions:
-    """What the batches of a step need of each worker.
+    """What the batches of a step need of each worker."""
 
-    Attributes:
-        numbers: of all batches of the step.
-        mine: those of this worker.
-        needs: of each of its batches.
-        cuts: which of the entities that a batch needs each worker has.
-        received: what the others need of this worker, once they have said it.
-    """
-
-    numbers: list[int]
-    mine: list[int]
-    needs: list[Needs]
-    cuts: list[list[slice]]
-    received: list[list[Array]]
+    numbers: list[int]  # of all batches of the step
+    mine: list[int]  # those of this worker
+    needs: list[Needs]  # of each of its batches
+    cuts: list[list[slice]]  # which of the entities that a batch needs each worker has
+    received: list[list[Array]]  # what the others need of this worker, once they have said it
 
 
 class SharedSteps(Steps):
     """The steps of one worker of a group.
 
-    Attributes:
-        wanted: what the first worker asks of all, sent with the next step; 0 for nothing.
-        agreed: what it asked with the last one.
+    The first worker asks all for what is `wanted`, with the next step, or 0 for nothing; `agreed` came with the last one.
     """
 
     def __init__(self, group: Group, shares: Shares, model: Model, rows: Rows, optimizer: Optimizer, pool: Executor) -> None:
