@@ -98,10 +98,8 @@ class Relation(Expression):
         if not isinstance(self.schema, RelationSchema):
             raise DataError(
                 "bad-expression",
-                (
-                    f"a relation takes a RelationSchema, not {self.schema!r}: Relation(split.schema['sold']), or "
-                    "run['sold'] of a run"
-                ),
+                f"a relation takes a RelationSchema, not {self.schema!r}: Relation(split.schema['sold']), or"
+                " run['sold'] of a run",
             )
         self._become(self.schema, (), (self.schema,))
 

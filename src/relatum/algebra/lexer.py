@@ -119,10 +119,8 @@ Arguments = tuple[str | None, ...]  # in the order of the positions; None is ope
 def read_arguments(reader: Reader, relation: RelationSchema, free: set[int] | None = None) -> Arguments:
     """Return the arguments that come next, by position or as role=argument, one for each position of a relation.
 
-    Where roles are named, those that are not can be left free: their positions are added to `free`, and hold None.
-
-    Names that hold a comma, bracket, quote or equals sign, or a question mark alone, are put in double quotes, within which
-    a backslash stands before a quote or a backslash.
+    Where roles are named, those that are not can be left free: their positions are added to `free`, and hold None. A name
+    that is a question mark is put in quotes.
     """
     found = read_words(reader, relation, free)
     names = {position: None if _is_open(word) else word.name for position, word in found.items()}

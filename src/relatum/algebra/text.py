@@ -35,12 +35,8 @@ def parse(text: str, schema: Schema) -> Expression:
 def read_expression(reader: Reader, schema: Schema, *, applied: bool = False) -> Expression:
     """Return the expression that comes next; what follows it is left to the caller.
 
-    Operations that wait for operands stand on a list, not on Python's stack: a text may be as deep as it likes.
-
-    Args:
-        reader: the text.
-        schema: the stored relations.
-        applied: let a relation that stands alone be followed by arguments: `sold(drew, ?)`.
+    Operations that wait for operands stand on a list, not on Python's stack: a text may be as deep as it likes. Where
+    `applied`, a relation that stands alone may be followed by arguments: `sold(drew, ?)`.
     """
     waiting = list[_Operation]()
     while True:

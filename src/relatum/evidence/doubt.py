@@ -54,15 +54,12 @@ _TINY = 1e-3
 class Mixture:
     """What rules make of the values at one position together.
 
-    Attributes:
-        values: how many different values the column has.
-        new: how many facts have a value there that no other one has.
-        weights: of each rule by how many facts it finds, [rules, sizes]; behind the rules those of the frequency, of any
-            value, and of new values.
+    Weights are by how many facts a rule finds, [rules, sizes]; behind the rules' stand those of the frequency, of any value,
+    and of new values.
     """
 
-    values: int
-    new: int
+    values: int  # how many different ones the column has
+    new: int  # how many facts have a value there that no other one has
     weights: Float64
 
     @classmethod
@@ -96,8 +93,7 @@ class Mixture:
     def rule_weights(self, total: Int64) -> Float64:
         """Return how much each rule weighs where they find so many facts, [rules], the frequency left out."""
         _, size, there = self._shares(np.zeros((len(total), 1), np.int64), total[:, None])
-        found: Float64 = _normalised(self.weights, size, there)[: len(total) - 1, 0]
-        return found
+        return _normalised(self.weights, size, there)[: len(total) - 1, 0]
 
     def _shares(self, own: Int64, total: Int64) -> tuple[Float64, Int64, Bool]:
         """Return the share that each part of the mixture gives a value, its size, and whether it says anything."""
@@ -127,29 +123,17 @@ _LEAST = float(np.log(2))  # of both witnesses together, in nats: an accident is
 
 @dataclass(frozen=True, eq=False)
 class JudgedRelation:
-    """How doubtful the facts of a relation are, in nats; all but the facts are [arity, n].
-
-    Attributes:
-        relation: its id.
-        facts: int32[arity, n].
-        part: where a fact is known from, [n]: 0 is the training facts, 1 the first of the others, ...
-        evidence: how much likelier an accident is than what evidence expects.
-        margins: how many standard deviations below the usual of the column the embedding's margin is.
-        rivals: the best other value by the embedding; -1 if there is none.
-        mixtures: what evidence expects at each position.
-        column: what is added for the column as a whole.
-        embedding: what is added for the embedding.
-    """
+    """How doubtful the facts of a relation are, in nats, [arity, n]."""
 
     relation: int
     facts: Ids
-    part: Int64
-    evidence: Float64
-    margins: Float64
-    rivals: Ids
-    mixtures: tuple[Mixture, ...]
-    column: Float64 = field(default_factory=lambda: np.zeros(0))
-    embedding: Float64 = field(default_factory=lambda: np.zeros(0))
+    part: Int64  # where a fact is known from, [n]: 0 is the training facts, 1 the first of the others, ...
+    evidence: Float64  # how much likelier an accident is than what evidence expects
+    margins: Float64  # how many standard deviations below the usual of the column the embedding's margin is
+    rivals: Ids  # the best other value by the embedding; -1 if there is none
+    mixtures: tuple[Mixture, ...]  # what evidence expects at each position
+    column: Float64 = field(default_factory=lambda: np.zeros(0))  # what is added for the column as a whole, [arity]
+    embedding: Float64 = field(default_factory=lambda: np.zeros(0))  # what is added for the embedding
 
     @property
     def doubt(self) -> Float64:
@@ -159,15 +143,10 @@ class JudgedRelation:
 
 @dataclass(frozen=True, eq=False)
 class Doubts:
-    """The known facts of some relations, judged together.
+    """The known facts of some relations, judged together."""
 
-    Attributes:
-        relations: those that have any.
-        weight: what a standard deviation of the embedding's margin is worth, in nats.
-    """
-
-    relations: tuple[JudgedRelation, ...]
-    weight: float
+    relations: tuple[JudgedRelation, ...]  # those that have any
+    weight: float  # what a standard deviation of the embedding's margin is worth, in nats
 
     def most_doubtful(self, k: int) -> list[tuple[JudgedRelation, int]]:
         """Return the k most doubtful facts, each with its relation and its number there.
@@ -279,8 +258,7 @@ class _Column:
 
     def _left_out(self, rule: SoftRule, facts: Ids, trained: Bool) -> Ids:
         """Return what each fact would itself name by a rule, -1 where the rule does not read it."""
-        left_out: Ids = np.where(trained, self._store.own(rule, facts), -1).astype(np.int32)
-        return left_out
+        return np.where(trained, self._store.own(rule, facts), -1).astype(np.int32)
 
 
 def _facts(train: Hypergraph, held_out: Sequence[Hypergraph], relation: int) -> tuple[Ids, Int64]:
@@ -329,8 +307,7 @@ def _below_usual(margins: Float64) -> Float64:
 
 def _unusual(margins: Float64) -> Float64:
     """Return how far margins are beyond what is usual, from 0 up."""
-    found: Float64 = np.clip(margins, _USUAL, _MOST) - _USUAL
-    return found
+    return np.clip(margins, _USUAL, _MOST) - _USUAL
 
 
 def _weighed(judged: list[JudgedRelation]) -> Doubts:

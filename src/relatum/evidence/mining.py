@@ -298,11 +298,7 @@ _JUDGED = 1_000  # facts of a relation that a rule is judged by
 _READ = 60  # of matches, for one position, at most
 
 
-def mine(
-    facts: Hypergraph,
-    seed: int = 0,
-    advance: Callable[[int], None] = lambda _: None,
-) -> list[SoftRule]:
+def mine(facts: Hypergraph, seed: int = 0, advance: Callable[[int], None] = lambda _: None) -> list[SoftRule]:
     """Return the soft rules of facts, by relation and open position, the most confident first; the same for the same seed.
 
     `advance` is called with how many relations are done since the last call.
@@ -331,5 +327,4 @@ def _doubt(rule: SoftRule) -> float:
 
 def _drawn(columns: Ids, most: int, rng: np.random.Generator) -> Ids:
     size = columns.shape[1]
-    drawn: Ids = columns if size <= most else columns[:, np.sort(rng.choice(size, most, replace=False))]
-    return drawn
+    return columns if size <= most else columns[:, np.sort(rng.choice(size, most, replace=False))]

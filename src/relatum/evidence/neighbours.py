@@ -31,21 +31,13 @@ _RIGHT, _SHARE = 3, 0.03  # of these facts must be right, at least
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood(Declared):
-    """Where an entity at a given position has answers at an open one, others who share some speak for what else they have.
-
-    Attributes:
-        relation: what the question is about.
-        position: its open position.
-        given: the position of the entity whose answers are shared.
-        right: how often the answer of a training fact was among the `_BEST` that others named for the rest.
-        named: how many were, in all.
-    """
+    """Where an entity at a given position has answers at an open one, others who share some speak for more answers."""
 
     relation: Annotated[int, Named("schema")]
-    position: Count
-    given: Count
-    right: Count = 0
-    named: Count = 0
+    position: Count  # the open one
+    given: Count  # the position of the entity whose answers are shared
+    right: Count = 0  # how often the answer of a training fact was among the `_BEST` that others named for the rest
+    named: Count = 0  # how many were, in all
 
     @property
     def confidence(self) -> float:
@@ -72,17 +64,11 @@ class Neighbourhood(Declared):
 
 @dataclass(frozen=True)
 class Shared:
-    """An answer that others have too.
-
-    Attributes:
-        answer: the shared one.
-        others: how many others have it.
-        both: how many of these have the answer in question.
-    """
+    """An answer that others have too."""
 
     answer: int
-    others: int
-    both: int
+    others: int  # how many have it
+    both: int  # how many of these have the answer in question
 
 
 class Neighbours:
@@ -180,5 +166,4 @@ def find_neighbourhoods(store: FactStore, seed: int = 0) -> Iterator[Neighbourho
 def _indices(known: Ids, entities: Ids) -> Int64:
     """Return where entities stand among ascending known ones; -1 for those that are not there."""
     index = np.minimum(np.searchsorted(known, entities), len(known) - 1)
-    found: Int64 = np.where(known[index] == entities, index, -1) if len(known) else np.full(len(entities), -1, np.int64)
-    return found
+    return np.where(known[index] == entities, index, -1) if len(known) else np.full(len(entities), -1, np.int64)

@@ -34,27 +34,16 @@ _EXAMPLES = 2
 
 @dataclass(frozen=True)
 class RuleSummary(Record):
-    """What people read of a soft rule.
+    """What people read of a soft rule."""
 
-    Attributes:
-        rule: as Datalog writes it.
-        answers: the argument of the head that it names.
-        confidence: how likely a candidate is right that the rule names.
-        right: how often it named the answer of a training fact.
-        named: how many candidates it named in all.
-        explains: about how many training facts it explains that no rule listed before it does.
-        examples: training facts that it names, each with a fact that it rests on.
-        counter_example: a fact that it names but that is not known; empty if there is none.
-    """
-
-    rule: str
-    answers: str
-    confidence: float
-    right: int
-    named: int
-    explains: int
-    examples: tuple[str, ...]
-    counter_example: str
+    rule: str  # as Datalog writes it
+    answers: str  # the argument of the head that it names
+    confidence: float  # how likely a candidate is right that the rule names
+    right: int  # how often it named the answer of a training fact
+    named: int  # how many candidates it named in all
+    explains: int  # about how many training facts it explains that no rule listed before it does
+    examples: tuple[str, ...]  # training facts that it names, each with a fact that it rests on
+    counter_example: str  # a fact that it names but that is not known; empty if there is none
 
 
 def summaries(evidence: Evidence, heads: Iterable[str] = (), k: int = 20) -> list[RuleSummary]:

@@ -55,15 +55,10 @@ _Counts = Annotated[tuple[Count, ...], Within(shape=(TIMES,))]
 
 
 class Atom(NamedTuple):
-    """What a fact of the body is like.
-
-    Attributes:
-        relation: its relation.
-        terms: for each of its positions a position of the head, which has the same entity, `ANY`, `JOINED` or a constant.
-    """
+    """What a fact of the body is like."""
 
     relation: Annotated[int, Named("schema")]
-    terms: tuple[Term, ...]
+    terms: tuple[Term, ...]  # by position: one of the head, which has the same entity, `ANY`, `JOINED` or a constant
 
     def where(self, term: int) -> list[int]:
         """Return the positions that hold a term."""
@@ -77,22 +72,15 @@ class SoftRule(Declared):
     There are two kinds. An atom, or two that are joined by one entity, can name the answer: then it is a variable. Or the
     answer is a constant, or the entity at another position: then an atom says on which condition.
 
-    Attributes:
-        relation: what the question is about.
-        position: its open position.
-        body: one atom, or two: the first of two holds given entities and the joined one, the second that and the answer.
-        answer: the term at the open position: this position for what the body names, another position, or a constant.
-        rights: how often the answer of a training fact was named, by one other fact than itself, by two, ..., by `TIMES` or
-            more.
-        nameds: how many candidates were named in all, by as many facts, other known answers left out.
+    Counts are by how many facts name a candidate: one, two, ..., `TIMES` or more; a training fact does not name its own.
     """
 
     relation: Annotated[int, Named("schema")]
-    position: Count
-    body: tuple[Atom, ...]
-    answer: Term
-    rights: _Counts = (0,) * TIMES
-    nameds: _Counts = (0,) * TIMES
+    position: Count  # the open one
+    body: tuple[Atom, ...]  # the first of two holds given entities and the joined one, the second that and the answer
+    answer: Term  # at the open position: this position for what the body names, another position, or a constant
+    rights: _Counts = (0,) * TIMES  # how often the answer of a training fact was named
+    nameds: _Counts = (0,) * TIMES  # how many candidates were, other known answers left out
 
     @property
     def right(self) -> int:
@@ -113,8 +101,7 @@ class SoftRule(Declared):
     def confidences(self) -> Float32:
         """How likely it is where one fact names it, where two do, ...; where there is little to judge by, the confidence."""
         right, named = np.array(self.rights), np.array(self.nameds)
-        shares: Float32 = ((right + _DRAWN * self.confidence) / (named + _DRAWN)).astype(np.float32)
-        return shares
+        return ((right + _DRAWN * self.confidence) / (named + _DRAWN)).astype(np.float32)
 
     @property
     def names_what_is_read(self) -> bool:

@@ -37,21 +37,13 @@ _ZERO, _HALF, _ONE = _F(0), _F(0.5), _F(1)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class CompactSide:
-    """A candidate side that is packed for queries that come one at a time.
+    """A candidate side that is packed for queries that come one at a time."""
 
-    Attributes:
-        plan: how the exact kernel computes these candidates.
-        tiles: codes of their exponentials, uint8[tiles, windows, TILE], windows in the order of the plan.
-        lowest: the bits of the exponential that has code 0, int32[windows].
-        steps: how many bits the next code is above it, int32[windows].
-        size: how many candidates there are.
-    """
-
-    plan: Plan
-    tiles: Bytes
-    lowest: Int32
-    steps: Int32
-    size: int
+    plan: Plan  # how the exact kernel computes these candidates
+    tiles: Bytes  # codes of their exponentials, uint8[tiles, windows, TILE], windows in the order of the plan
+    lowest: Int32  # the bits of the exponential that has code 0, int32[windows]
+    steps: Int32  # how many bits the next code is above it, int32[windows]
+    size: int  # how many candidates there are
 
     @property
     def nbytes(self) -> int:
@@ -87,16 +79,7 @@ def compact(candidates: Float32) -> CompactSide | None:
 def top(
     side: CompactSide, rows: Callable[[Int64], Float32], queries: Float32, k: int, excluded: Excluded, bonus: Bonus | None
 ) -> tuple[Int64, Float32]:
-    """Return what `windowed_sigmoid.top` does, to the bit.
-
-    Args:
-        side: the candidates.
-        rows: returns the exact sides of some of them, [n, W].
-        queries: [Q, W].
-        k: how many candidates.
-        excluded: those that are left out, for each query.
-        bonus: what is added to the sums.
-    """
+    """Return what `windowed_sigmoid.top` does, to the bit; `rows` returns the exact sides of some candidates, [n, W]."""
     ids, sums = np.full((len(queries), k), -1, np.int64), np.full((len(queries), k), -np.inf, np.float32)
     more, packed = no_bonus(len(queries)) if bonus is None else bonus, side.plan.query_side(queries)
     totals = np.empty(len(side.tiles) * TILE, np.float32)
@@ -125,8 +108,7 @@ def _within(totals: Float32, k: int, margin: float) -> Int64:
     bar = _worst_of_best(totals, np.full(min(k, len(totals)), -np.inf, np.float32)) if k < len(totals) else -np.inf
     # A bonus can be large beside a sum, and then a float32 of both is rounded more.
     slack = margin + 4 * float(np.spacing(np.float32(np.abs(bar)))) if np.isfinite(bar) else 0.0
-    found: Int64 = np.flatnonzero((totals >= bar - slack) & (totals > -np.inf))
-    return found
+    return np.flatnonzero((totals >= bar - slack) & (totals > -np.inf))
 
 
 def _add_bonus(sums: Float32, chosen: Int64, pool: Int32, values: Float32) -> None:

@@ -32,27 +32,16 @@ def _require_finite(*tables: Float32) -> None:
 
 
 def softmax_per_fact(
-    entities: Float32,
-    weights: Float32,
-    bias: Float32,
-    relations: Int64,
-    position_rows: Int64,
-    columns: Int64,
-    replacements: Int64,
-    factor: float,
+    entities: Float32,  # [C, d]
+    weights: Float32,  # [P, d], one row for each (relation, position)
+    bias: Float32,  # [R, W]; the window size is d / W
+    relations: Int64,  # [n], the bias row of each fact
+    position_rows: Int64,  # [arity, n], the row of weights of each position of each fact
+    columns: Int64,  # [arity, n], the entities of the facts
+    replacements: Int64,  # [arity, n, K], what each position is replaced with in turn
+    factor: float,  # what a sum of sigmoids is multiplied with to give a score
 ) -> tuple[float, Float32, Float32, Float32]:
-    """Return the summed loss, and its gradients with respect to entities, weights and bias.
-
-    Args:
-        entities: [C, d].
-        weights: [P, d], one row for each (relation, position).
-        bias: [R, W]; the window size is d / W.
-        relations: [n], the bias row of each fact.
-        position_rows: [arity, n], the row of weights of each position of each fact.
-        columns: [arity, n], the entities of the facts.
-        replacements: [arity, n, K], what each position is replaced with in turn.
-        factor: what a sum of sigmoids is multiplied with to give a score.
-    """
+    """Return the summed loss, and its gradients with respect to entities, weights and bias."""
     gradients = np.zeros_like(entities), np.zeros_like(weights), np.zeros_like(bias)
     _require_finite(bias, weights, entities)
     loss = _facts(entities, weights, bias, relations, position_rows, columns, replacements, _F(factor), *gradients)
@@ -138,13 +127,8 @@ def softmax_shared(
 ) -> tuple[float, Float32, Float32, Float32]:
     """Return the loss summed over facts and positions, and its gradients with respect to entities, weights and bias.
 
-    Args:
-        entities: [C, d], the candidates; the entities of the facts are among them.
-        weights: [arity, d], of the relation.
-        bias: [W]; the window size is d / W.
-        columns: [arity, n], the facts' entities, as indices among the candidates.
-        excluded: for each position, the candidates of each fact that it is not compared with; never its own entity.
-        factor: what a sum of sigmoids is multiplied with to give a score.
+    Candidates are the entities [C, d]; columns [arity, n] are indices among them. Weights [arity, d] and bias [W] are of the
+    relation. What is excluded at a position is never the fact's own entity.
     """
     _require_finite(bias, weights, entities)
     arity = len(columns)

@@ -49,12 +49,8 @@ class FieldScan:
     ) -> tuple[Int32, Int32, Int32] | None:
         """Return relations int32[lines], arities int32[lines] and entities int32[their sum].
 
-        None if a line is odd; then names of this text may be in the tables already.
-
-        Args:
-            text: lines in UTF-8, each ended by a line feed, in its first `size` bytes; then padding.
-            size: how many bytes there are.
-            holds: what the first columns hold; later ones hold entities. Every line must have these.
+        None if a line is odd; then names of this text may be in the tables already. The text has lines of UTF-8, each ended
+        by a line feed, in its first `size` bytes, and then padding. Every line must have the columns that `holds` says.
         """
         bounds = _line_cuts(text, size)
         counts = np.zeros((len(bounds) - 1, 5), np.int64)  # lines, entities, missed relations and entities, odd or not

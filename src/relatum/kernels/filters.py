@@ -63,8 +63,7 @@ def excluded_part(excluded: Excluded, part: slice) -> Excluded:
 
 def no_bonus(queries: int) -> Bonus:
     """Return empty lists for so many queries."""
-    none = np.zeros(queries, np.int64)
-    return Bonus(np.empty(0, np.int32), none, none, np.empty(0, np.float32))
+    return Bonus(*lists_of(nothing_excluded(queries)), np.empty(0, np.float32))
 
 
 def bonus_part(bonus: Bonus, part: slice | Bool) -> Bonus:

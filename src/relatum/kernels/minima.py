@@ -16,9 +16,8 @@ from relatum.arrays import Bool, Float32
 from relatum.kernels import parallel
 from relatum.kernels.jit import TILE, exact, exponentials, lanes_of, reordered
 
-Gradients = Callable[
-    [Float32], tuple[Float32, ...]
-]  # from the gradient of scores, [Q, C], to those of what they were made of
+# From the gradient of scores, [Q, C], to those of what they were made of.
+Gradients = Callable[[Float32], tuple[Float32, ...]]
 
 _TILES, _ODDS_TILES = 4, 64  # in a part of a job at least
 _ZERO, _ONE, _LEAST = np.float32(0), np.float32(1), np.float32(-87)

@@ -23,11 +23,9 @@ _U = np.uint64
 
 
 def name_order(text: Bytes, starts: Int64) -> Int32:
-    """Return the numbers of names in the order of their bytes.
+    """Return the numbers of names in the order of their bytes: name i goes from starts[i] to before starts[i + 1] - 1.
 
-    Args:
-        text: distinct names without NUL, each followed by one byte that is none of it; then padding.
-        starts: int64[n + 1]: name i goes from starts[i] to before starts[i + 1] - 1.
+    The names are distinct and without NUL, each followed by one byte that is none of it; then comes padding.
     """
     names = len(starts) - 1
     found = np.arange(names, dtype=np.int32)

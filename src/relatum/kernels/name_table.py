@@ -50,10 +50,7 @@ class NameTable:
     def add_missed(self, source: Bytes, missed: Int64, numbers: Int32) -> bool:
         """Number the names that were not found, and write each number where it belongs; return whether none is blank.
 
-        Args:
-            source: the bytes that names were read from, padded.
-            missed: int64[n, MISS_FIELDS]: each one's start, length, upper half of the hash and index in `numbers`.
-            numbers: where the numbers go.
+        The source is padded; `missed` has each one's start, length, upper half of the hash and index in `numbers`.
         """
         self._make_room(len(missed), int(missed[:, 1].sum()))
         self._count, clean = add_missed(source, missed, *self.arrays, self._count, numbers)

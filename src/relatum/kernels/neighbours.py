@@ -19,32 +19,20 @@ STEPS = 1 << 17  # from others to their answers, for one question; the closest o
 
 
 class Links(NamedTuple):
-    """Which answers given entities have, each pair once; both are numbered from 0, and all lists ascend.
+    """Which answers given entities have, each pair once; both are numbered from 0, and all lists ascend."""
 
-    Attributes:
-        starts: where the answers of each given entity begin, and their number.
-        answers: of one given entity after the other.
-        holder_starts: where the given entities begin that have each answer, and their number.
-        holders: of one answer after the other.
-    """
-
-    starts: Int64
-    answers: Int64
-    holder_starts: Int64
-    holders: Int64
+    starts: Int64  # where the answers of each given entity begin, and their number
+    answers: Int64  # of one given entity after the other
+    holder_starts: Int64  # where the given entities begin that have each answer, and their number
+    holders: Int64  # of one answer after the other
 
 
 def neighbour_shares(links: Links, given: Int64, left_out: Int64, most: int) -> tuple[Int64, Int64, Float64]:
     """Return the answers that others speak for: question, answer and its share of all that they say, ascending.
 
     The shares of what a given entity does not have sum to 1, and the `most` largest are returned, with all that are equal.
-    What it has is judged by its other answers, and beside what it does not have.
-
-    Args:
-        links: who has what.
-        given: the given entity of each question; -1 for none that has anything.
-        left_out: an answer of each that is looked upon as if it did not have it; -1 for none.
-        most: how many answers a question may name that it does not have.
+    What it has is judged by its other answers, and beside what it does not have. `given` is -1 for an entity that has no
+    answer; `left_out` is an answer that each is looked upon as if it did not have, -1 for none.
     """
     users, items = len(links.starts) - 1, len(links.holder_starts) - 1
     scratch = np.zeros(users), np.zeros(items)

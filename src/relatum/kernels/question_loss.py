@@ -45,32 +45,19 @@ class Gradients(NamedTuple):
 
 
 def question_gradients(
-    tables: tuple[Float32, Float32, Float32],
-    relation: tuple[int, int],
-    position: int,
-    questions: tuple[Int32, Int32, Int64],
-    chosen: Int64,
-    pool: Int64 | None,
-    windows: Int64,
-    factor: float,
+    tables: tuple[Float32, Float32, Float32],  # entities [N, d], relations [P, d], bias [R, W]; a window has d / W columns
+    relation: tuple[int, int],  # its row in the table of biases, and that of its position 0 in the table of relations
+    position: int,  # the open one of all questions
+    questions: tuple[Int32, Int32, Int64],  # given entities [n, arity - 1], answers, and where those of each start
+    chosen: Int64,  # which of the questions are in the batch
+    pool: Int64 | None,  # what they are compared with beside all their answers; None for every entity
+    windows: Int64,  # that are used, ascending
+    factor: float,  # what a sum of sigmoids is multiplied with to give a score
     objective: Objective,
     *,
-    mapped: bool,
+    mapped: bool,  # whether entities pass through a sigmoid
 ) -> Gradients:
-    """Return the mean loss of questions per answer, and its gradients.
-
-    Args:
-        tables: entities [N, d], relations [P, d], one row per position, and bias [R, W]; the window size is d / W.
-        relation: of all questions: its row in the table of biases, and that of its position 0 in the table of relations.
-        position: the open position of all questions.
-        questions: their given entities [n, arity - 1], their answers one after the other, and where those of each start.
-        chosen: which of the questions are in the batch.
-        pool: what they are compared with beside all their answers; None for every entity.
-        windows: the windows that are used, ascending.
-        factor: what a sum of sigmoids is multiplied with to give a score.
-        objective: what is asked of the scores.
-        mapped: whether entities pass through a sigmoid.
-    """
+    """Return the mean loss of questions per answer, and its gradients."""
     if not len(chosen):
         width = len(windows) * (tables[0].shape[1] // tables[2].shape[1])
         shapes = (0, width), (questions[0].shape[1] + 1, width), (len(windows),)
@@ -321,14 +308,10 @@ def _backward(sums, side, paired, exponents, slopes, chosen, factor, of_sums, of
 def answer_slopes(
     scores: Float32, candidates: Int64, questions: tuple[Int32, Int64], chosen: Int64, objective: Objective
 ) -> tuple[float, float]:
-    """Turn scores [questions, candidates] into the slopes of the mean loss per answer, in place; return loss and weight.
+    """Turn scores [chosen, candidates] into the slopes of the mean loss per answer, in place; return loss and weight.
 
-    Args:
-        scores: of the chosen questions.
-        candidates: ascending and distinct; all answers are among them.
-        questions: the answers of all questions, one after the other, and where those of each start.
-        chosen: whose scores they are.
-        objective: what is asked of the scores.
+    Candidates ascend, and all answers are among them. `questions` are the answers of all questions, one after the other, and
+    where those of each start.
     """
     if not len(chosen):
         return 0.0, 0.0

@@ -8,7 +8,7 @@ import numpy as np
 
 from relatum.arrays import Float32, Int32, Int64
 from relatum.kernels import parallel
-from relatum.kernels.filters import Bonus, Excluded, lists_of
+from relatum.kernels.filters import Excluded, lists_of
 from relatum.kernels.jit import exact, strict_inline
 
 _ZERO = np.float32(0)
@@ -81,8 +81,8 @@ def top_rows(scores, pool, starts, counts, first, last, best, ids):  # type: ign
 
 
 @exact
-def add_bonus_rows(scores, bonus):  # type: ignore[no-untyped-def]
-    """Add the bonus of the candidates of each query to scores[Q, C], in place."""
+def add_bonus(scores, bonus):  # type: ignore[no-untyped-def]
+    """Add what some candidates of each query score more, a `Bonus`, to scores[Q, C], in place."""
     pool, starts, counts, values = bonus
     for q in range(len(scores)):
         for index in range(starts[q], starts[q] + counts[q]):
@@ -90,11 +90,6 @@ def add_bonus_rows(scores, bonus):  # type: ignore[no-untyped-def]
 
 
 FEW = 64  # so many are kept in order while scores pass by; more of them are sorted when all scores are there
-
-
-def add_bonus(scores: Float32, bonus: Bonus) -> None:
-    """Add what some candidates score more to scores [Q, C], in place."""
-    add_bonus_rows(scores, tuple(bonus))
 
 
 def count_better(scores: Float32, targets: Int64, excluded: Excluded) -> tuple[Int64, Int64]:

@@ -27,16 +27,8 @@ def adagrad(
 ) -> None:
     """Take one step, in place, on the given distinct rows of table [n, d] and its sums of squares, history [n, d].
 
-    Args:
-        table: the parameters.
-        history: the sum of squared slopes of each parameter so far.
-        rows: int64[m], distinct; the other rows are not touched.
-        gradient: [m, d], of those rows; [m, c] if columns are given.
-        learning_rate: the learning rate.
-        weight_decay: added to the gradient, times the parameter.
-        columns: int64[c], distinct; the other columns are not touched. None takes all.
-        among: only rows from the first of these to before the second are touched, by the calling thread; `rows` ascend.
-            None takes all, shared out among threads.
+    The gradient is [rows, d], or [rows, columns] where distinct columns are given: the others are not touched. With `among`
+    only rows from its first to before its second are, by the calling thread, and `rows` ascend; else threads share them.
     """
     with np.errstate(over="ignore"):  # a rate beyond float32 is infinite: the model diverges, and that is told
         numbers = (np.float32(learning_rate), np.float32(weight_decay))

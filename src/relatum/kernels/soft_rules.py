@@ -28,53 +28,30 @@ _ONE = np.float32(1)
 
 
 class PooledIndexes(NamedTuple):
-    """Many indexes of answers in a few arrays. Index number i is found so.
+    """Many indexes of answers in a few arrays. Index number i is found so."""
 
-    Attributes:
-        levels: int64[n + 1]: its levels are levels[i] to levels[i + 1]; the last number is where the next would begin.
-        widths: how many columns of a key each level takes.
-        bounds: int64[levels + 1]: the keys of a level are keys[bounds[l] : bounds[l + 1]], ascending.
-        keys: those of all levels.
-        offset_starts: where the offsets of an index begin.
-        offsets: where the answers to each key begin, from the first answer of the index; and where the last ones end.
-        answer_starts: where the answers of an index begin.
-        answers: those of all indexes.
-    """
-
-    levels: Int64
-    widths: Int64
-    bounds: Int64
-    keys: Int64
-    offset_starts: Int64
-    offsets: Int32
-    answer_starts: Int64
-    answers: Int32
+    levels: Int64  # [n + 1]: its levels are levels[i] to levels[i + 1]; the last number is where the next would begin
+    widths: Int64  # how many columns of a key each level takes
+    bounds: Int64  # [levels + 1]: the keys of a level are keys[bounds[l] : bounds[l + 1]], ascending
+    keys: Int64  # those of all levels
+    offset_starts: Int64  # where the offsets of an index begin
+    offsets: Int32  # where the answers to each key begin, from the first answer of the index; and where the last ones end
+    answer_starts: Int64  # where the answers of an index begin
+    answers: Int32  # those of all indexes
 
 
 class RuleProgram(NamedTuple):
-    """The rules of one position of a relation, the most confident first, as arrays.
+    """The rules of one position of a relation, the most confident first, as arrays."""
 
-    Attributes:
-        templates: MATCH, PATH or VALUE of each.
-        confidences: of each.
-        by_times: its confidence by how many facts name a candidate, [rules, TIMES].
-        answers: the term that a rule of values names.
-        first: the index that each looks in first, by its number in the pool.
-        first_terms: where its key begins among the terms, and where that of the next does, [rules + 1].
-        second: the index that a path looks in then.
-        second_terms: as of the first.
-        terms: those of all keys: a position of the question, the joined entity, or a constant.
-    """
-
-    templates: npt.NDArray[np.int8]
+    templates: npt.NDArray[np.int8]  # MATCH, PATH or VALUE
     confidences: Float32
-    by_times: Float32
-    answers: Int64
-    first: Int64
-    first_terms: Int64
-    second: Int64
-    second_terms: Int64
-    terms: Int64
+    by_times: Float32  # the confidence by how many facts name a candidate, [rules, TIMES]
+    answers: Int64  # the term that a rule of values names
+    first: Int64  # the index that each looks in first, by its number in the pool
+    first_terms: Int64  # where its key begins among the terms, and where that of the next does, [rules + 1]
+    second: Int64  # the index that a path looks in then
+    second_terms: Int64  # as of the first
+    terms: Int64  # those of all keys: a position of the question, the joined entity, or a constant
 
 
 class RuleScratch:
@@ -105,14 +82,9 @@ def fire(
     They are, of rules that read an answer from facts, that of the best one, that of several together, and that of several by
     how many facts name the candidate; and that of the best rule that names a value. Ordered by question and candidate.
 
-    Args:
-        program: the rules.
-        indexes: where they look.
-        questions: int32[arity, n].
-        candidates: how many entities there are; a question may hold others, about which facts say nothing.
-        most: of how many rules that name a candidate, the most confident, the confidences are put together.
-        widest: facts that a path may lead to from one question at most; one that leads to more says nothing.
-        scratches: of earlier calls, clean; one is taken by each part of the work, and given back.
+    There are so many candidates; questions, int32[arity, n], may hold others, about which facts say nothing. The `most`
+    confident rules that name a candidate are put together; a path that leads to more facts than the `widest` says nothing.
+    `scratches` are of earlier calls, clean: one is taken by each part of the work, and given back.
     """
     columns = np.ascontiguousarray(questions.T)
     ranges = parallel.cuts(len(columns), _QUESTIONS)
@@ -275,30 +247,19 @@ class Counts(NamedTuple):
     """How often a rule is right about some questions.
 
     Number n of `right` and `named` is about candidates that n + 1 facts name, the last about those that more do.
-
-    Attributes:
-        right: int64[TIMES], how often the answer of a question is named.
-        named: int64[TIMES], how many candidates are named that are no other known answers.
-        own: int64[n], how many facts name the answer of each question.
-        total: int64[n], how many name it, or anything that is not known.
     """
 
-    right: Int64
-    named: Int64
-    own: Int64
-    total: Int64
+    right: Int64  # [TIMES], how often the answer of a question is named
+    named: Int64  # [TIMES], how many candidates are named that are no other known answers
+    own: Int64  # [n], how many facts name the answer of each question
+    total: Int64  # [n], how many name it, or anything that is not known
 
 
 def count_named(found: Excluded, answers: Int32, known: Excluded, left_out: Int32) -> Counts:
     """Return how often a rule is right; other known answers are no rivals of a question's answer and are not counted.
 
-    The fact that a question was made of may be among those that a rule reads: what it names itself is counted one time less.
-
-    Args:
-        found: the candidates that the rule finds for each question, ascending, as often as facts name them.
-        answers: the answer of each question.
-        known: all known answers to each question, ascending.
-        left_out: what the fact of each question names itself; -1 for nothing.
+    The rule finds candidates as often as facts name them; they and the known answers ascend. The fact that a question was
+    made of may be among those that a rule reads: what it names itself, `left_out`, or -1, is counted one time less.
     """
     counts = Counts(*np.zeros((2, TIMES), np.int64), *np.zeros((2, len(answers)), np.int64))
     _count_named(*lists_of(found), *lists_of(known), answers, left_out, *counts)

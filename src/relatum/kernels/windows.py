@@ -12,12 +12,9 @@ _ROWS = 2048  # in a part at least
 
 
 def window_sums(values: Float32, weights: Float32, window: int) -> Float32:
-    """Return sum over k in window j of values[i, k] * weights[i // share, k], [n, d / window].
+    """Return sum over k in window j of values[i, k] * weights[i // share, k], [n, d / window]: of values [n, d].
 
-    Args:
-        values: [n, d].
-        weights: [n / share, d]: each row weighs the next `share` rows of values.
-        window: how many coordinates a window has; it divides d.
+    Each row of weights, [n / share, d], weighs the next `share` rows of values. The window divides d.
     """
     sums = np.empty((len(values), values.shape[1] // window), np.float32)
     ranges = parallel.shares(len(values), _ROWS)

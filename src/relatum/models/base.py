@@ -52,10 +52,8 @@ class Settings(Checked, path="model"):
 class Model(ABC):
     """What a model states; see the module's text for the contract.
 
-    Args:
-        graph: its entities and relations; of its facts only a model that reads facts takes notice.
-        settings: of the model's own `settings_type`.
-        arities: of the relations that parameters have rows for, if not for all of the schema; see `restricted_to`.
+    Of the facts of its graph only a model that reads facts takes notice. `arities` are those of the relations that
+    parameters have rows for, if not for all of the schema; see `restricted_to`.
     """
 
     name: ClassVar[str]  # in specs and on the command line, such as m-distmult

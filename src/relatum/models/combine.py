@@ -21,6 +21,12 @@ from relatum.kernels.filters import Bonus, Excluded, bonus_part, excluded_part
 from relatum.memory import budget
 from relatum.models.ops import as_array, backend_for, sigma_sums
 
+SIGMAS: dict[str, Callable[[Tensor], Tensor]] = {"sigmoid": torch.sigmoid, "tanh": torch.tanh, "exp": torch.exp}
+
+_EDGE = 64
+_BYTES = 4  # of a score
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
 
 def _count_in(scores: Tensor, targets: Tensor, excluded: Excluded) -> tuple[Int64, Int64]:
     """Return, per row, how many scores are above that of the target, and how many equal it, without what is excluded."""
@@ -61,16 +67,6 @@ def pairs_of(excluded: Excluded) -> tuple[Tensor, Tensor]:
 def _check_finite(scores: Tensor) -> None:
     if not torch.isfinite(scores).all():
         raise FloatingPointError("a score is not a finite number")
-
-
-SIGMAS: dict[str, Callable[[Tensor], Tensor]] = {"sigmoid": torch.sigmoid, "tanh": torch.tanh, "exp": torch.exp}
-
-
-_EDGE = 64
-_BYTES = 4  # of a score
-
-
-_Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def hook(method: _Method) -> _Method:

@@ -30,12 +30,7 @@ class Summable(ABC):
 
 
 def joined(models: Sequence[Model], parameters: Sequence[Parameters]) -> tuple[Model, Parameters]:
-    """Return the model whose score is the sum of the scores of models that may differ in their dimension alone.
-
-    Args:
-        models: of one type, over the same entities and relations.
-        parameters: one for each.
-    """
+    """Return the model whose score is the sum of the scores of models that may differ in their dimension alone."""
     first = models[0]
     if not isinstance(first, Summable):
         raise SettingError(

@@ -20,34 +20,21 @@ _PIECE = 1 << 15  # messages that are formed at once
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Messages:
-    """Messages over facts of one arity.
+    """Messages over facts of one arity."""
 
-    Attributes:
-        relations: of the facts, [m].
-        positions: that the receivers hold in them, [m].
-        others: the entities at the other positions, [arity - 1, m], from the one behind the receiver's on, once around.
-        receivers: who receives them, [m].
-    """
-
-    relations: Tensor
-    positions: Tensor
-    others: Tensor
-    receivers: Tensor
+    relations: Tensor  # of the facts, [m]
+    positions: Tensor  # that the receivers hold in them, [m]
+    others: Tensor  # at the other positions, [arity - 1, m], from the one behind the receiver's on, once around
+    receivers: Tensor  # [m]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Layer:
-    """One layer of message passing: from rows of a table to the rows that are needed after it.
+    """One layer of message passing: from rows of a table to the rows that are needed after it."""
 
-    Attributes:
-        kept: the indices of the needed rows among those before the layer; None for all of them.
-        parts: the messages; senders are indices among the rows before the layer, and receivers among those after it.
-        counts: how many messages each receives, int64[rows after the layer].
-    """
-
-    kept: Tensor | None
-    parts: list[Messages]
-    counts: Tensor
+    kept: Tensor | None  # the indices of the needed rows among those before the layer; None for all of them
+    parts: list[Messages]  # senders are indices among the rows before the layer, and receivers among those after it
+    counts: Tensor  # how many messages each receives, int64[rows after the layer]
 
 
 class Neighbourhoods:
@@ -70,13 +57,9 @@ class Neighbourhoods:
         return Layer(None, parts, self._counts)
 
     def layers(self, entities: Tensor, count: int, limit: int, rng: torch.Generator) -> tuple[list[Layer], Tensor]:
-        """Return layers that end with a row for each of the given entities, and the rows that the first begins with.
+        """Return layers that end with a row for each of some ascending entities, and the rows that the first begins with.
 
-        Args:
-            entities: ids, ascending and distinct.
-            count: how many layers.
-            limit: how many messages an entity takes in a layer, drawn again for each if there are more; 0 takes all.
-            rng: what they are drawn with.
+        In each layer an entity takes `limit` messages, drawn again if there are more; 0 takes all.
         """
         layers: list[Layer] = []
         for _ in range(count):
@@ -167,7 +150,7 @@ class GMPNN(PositionalProduct, NeighbourSampling):
         dim = self.settings.dim
         return {
             "positions": normal(rng, 2, self.max_arity, dim, spread=0.1) + 1,
-            **self.embeddings(rng, entities),
+            **super().init_parameters(rng, entities),
             "senders": around_zero(rng, self.max_arity, dim),
             "messages": normal(rng, self.settings.num_layers, dim, dim, spread=1.0),
         }

@@ -53,17 +53,13 @@ class HypE(ProductModel):
         At first f(x, i) about repeats coordinates of x, as m-DistMult sees them. What positions have in common, such as a
         relation and its renaming, is then learned at once, and what sets them apart from there.
         """
-        width, steps, count, dim = (
-            self.settings.filter_width,
-            self.settings.steps,
-            self.settings.num_filters,
-            self.settings.dim,
-        )
+        width, steps, count = self.settings.filter_width, self.settings.steps, self.settings.num_filters
+        dim = self.settings.dim
         seen = torch.arange(dim, device=rng.device)
         projection = normal(rng, count, steps, dim, spread=0.1 * math.sqrt(self._features))
         projection[seen % count, seen * steps // dim, seen] += self._features
         return {
-            **self.embeddings(rng, entities),
+            **super().init_parameters(rng, entities),
             "filters": normal(rng, self.max_arity, count, width, spread=0.1) + 1 / width,
             "projection": projection.flatten(0, 1),
         }
@@ -77,10 +73,7 @@ class HypE(ProductModel):
         tables = super().encode(parameters, dropout_rng)
         width, steps, count = self.settings.filter_width, self.settings.steps, self.settings.num_filters
         filters, projection = tables.pop("filters"), tables.pop("projection") / self._features
-        if dropout_rng is not None and self.settings.hidden_dropout:
-            projection = projection * drop(
-                projection.new_ones(len(projection), 1), self.settings.hidden_dropout, dropout_rng
-            )
+        projection = projection * drop(projection.new_ones(len(projection), 1), self.settings.hidden_dropout, dropout_rng)
         # What coordinate `stride * s + w` of an entity gives through all filters; the features in between are never made.
         given = torch.einsum("pfw,fso->pswo", filters, projection.view(count, steps, -1)).flatten(1, 2)
         starts = self.settings.stride * torch.arange(steps, device=filters.device)

@@ -15,10 +15,11 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid, pad
 from torch.utils.checkpoint import checkpoint
 
+from relatum.arrays import Float32
 from relatum.kernels.minima import mean_log_odds, minima_of_pairs, minima_of_sums
 from relatum.models import ops
 from relatum.models.combine import Combine
-from relatum.models.ops import as_array, backend_for, by_kernel, with_gradients
+from relatum.models.ops import backend_for, by_kernel
 
 
 class MinimumOfPairs(Combine):
@@ -122,8 +123,12 @@ def log_odds_of_mean(left: Tensor, right: Tensor, weight: float) -> Tensor:
     """Return the log-odds of weight * sigmoid(left) + (1 - weight) * sigmoid(right), for tensors of one shape."""
     if backend_for(left) == "numba":
         sloped = torch.is_grad_enabled() and (left.requires_grad or right.requires_grad)
-        odds, *slopes = mean_log_odds(as_array(left), as_array(right), weight, sloped=sloped)
-        return with_gradients(odds, slopes, left, right)
+
+        def kernel(x: Float32, y: Float32) -> ops.Made:
+            odds, *slopes = mean_log_odds(x, y, weight, sloped=sloped)
+            return odds, lambda upstream: (upstream * slope for slope in slopes)
+
+        return by_kernel(kernel, left, right)
 
     def logarithm(x: Tensor, y: Tensor) -> Tensor:
         """Return the logarithm of the mean of the sigmoids."""

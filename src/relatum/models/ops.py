@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -34,16 +34,14 @@ BACKENDS = ("numba", "compile", "eager")
 
 def backend_for(values: Tensor) -> str:
     """Return the name of the backend for tensors like this one."""
-    forced = os.environ.get("RELATUM_BACKEND")
-    if forced:
+    fits = values.device.type == "cpu" and values.dtype == torch.float32  # all that the compiled kernels know
+    if forced := os.environ.get("RELATUM_BACKEND"):
         if forced not in BACKENDS:
             raise SettingError(
                 "bad-backend", f"must be one of {', '.join(BACKENDS)}, not {forced!r}", place="RELATUM_BACKEND"
             )
-        if forced == "numba" and not _numba_fits(values):
-            return "eager"  # the compiled kernels know float32 on the CPU only
-        return forced
-    if _numba_fits(values):
+        return "eager" if forced == "numba" and not fits else forced
+    if fits:
         return "numba"
     return "compile" if values.device.type == "cuda" else "eager"
 
@@ -67,10 +65,6 @@ def one_torch_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _numba_fits(values: Tensor) -> bool:
-    return values.device.type == "cpu" and values.dtype == torch.float32
-
-
 class _ByKernel(torch.autograd.Function):
     """What a kernel makes of arrays, and the gradients that it makes of the gradient of that."""
 
@@ -92,23 +86,10 @@ def by_kernel(kernel: Kernel, *inputs: Tensor) -> Tensor:
     return result
 
 
-class _WithGradients(torch.autograd.Function):
-    """A value whose gradients with respect to the inputs are known already; of many values, one gradient each."""
-
-    @staticmethod
-    def forward(ctx: Any, value: float | Array, gradients: Iterable[Array], *inputs: Tensor) -> Tensor:
-        ctx.gradients = [torch.from_numpy(gradient) for gradient in gradients]
-        return torch.as_tensor(value, dtype=inputs[0].dtype)
-
-    @staticmethod
-    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor | None, ...]:
-        return (None, None, *(upstream[0] * gradient for gradient in ctx.gradients))
-
-
-def with_gradients(value: float | Array, gradients: Iterable[Array], *inputs: Tensor) -> Tensor:
-    """Return a value that has these gradients with respect to the inputs; of many values, one gradient each."""
-    result: Tensor = _WithGradients.apply(value, gradients, *inputs)  # type: ignore[no-untyped-call]
-    return result
+def with_gradients(value: float, gradients: Sequence[Array], *inputs: Tensor) -> Tensor:
+    """Return a value that has these gradients with respect to the inputs."""
+    made = np.asarray(value, np.float32), lambda upstream: (upstream * gradient for gradient in gradients)
+    return by_kernel(lambda *_: made, *inputs)
 
 
 CHUNK = 1 << 22  # numbers in the largest piece of the (queries, candidates, features) array that eager operations make

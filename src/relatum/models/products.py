@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from relatum.models.base import Model, Parameters, Settings, normal, rows
-from relatum.models.combine import Combine, Dot
+from relatum.models.combine import Combine, Dot, hook
 from relatum.models.ensemble import Summable, side_by_side
 from relatum.settings import require
 
@@ -50,7 +50,8 @@ class ProductModel(Model):
             product = product * self.seen_at(tables, columns[position], position)
         return product
 
-    def embeddings(self, rng: torch.Generator, entities: range | None) -> Parameters:
+    @hook
+    def init_parameters(self, rng: torch.Generator, entities: range | None = None) -> Parameters:
         """Return entities that are nearly alike, some or all, and relations around 0, to start from.
 
         With entities around 0, a product passes next to nothing on, and in random directions: every entity learns its own
@@ -97,10 +98,6 @@ class MDistMult(SummableProduct):
     name = "m-distmult"
     title = "m-DistMult"
 
-    def init_parameters(self, rng: torch.Generator, entities: range | None = None) -> Parameters:
-        """Return entities that are nearly alike, and relations around 0."""
-        return self.embeddings(rng, entities)
-
     def seen_at(self, tables: Parameters, entities: Tensor | None, position: int) -> Tensor:
         """Return the embedding itself."""
         return rows(tables["entities"], entities)
@@ -115,7 +112,7 @@ class MCP(SummableProduct):
     def init_parameters(self, rng: torch.Generator, entities: range | None = None) -> Parameters:
         """Return entities as [entities, positions, dim]."""
         embeddings = nearly_alike(rng, self.num_entities, self.max_arity, self.settings.dim, wanted=entities)
-        return {**self.embeddings(rng, entities), "entities": embeddings}
+        return {**super().init_parameters(rng, entities), "entities": embeddings}
 
     def seen_at(self, tables: Parameters, entities: Tensor | None, position: int) -> Tensor:
         """Return the embedding for the position."""
@@ -128,10 +125,6 @@ class HSimplE(SummableProduct):
     name = "hsimple"
     title = "HSimplE"
     shifts = True
-
-    def init_parameters(self, rng: torch.Generator, entities: range | None = None) -> Parameters:
-        """Return entities that are nearly alike, and relations around 0."""
-        return self.embeddings(rng, entities)
 
     def seen_at(self, tables: Parameters, entities: Tensor | None, position: int) -> Tensor:
         """Return the shifted embedding."""

@@ -49,33 +49,20 @@ class FusedLoss(ABC):
 
 
 class Objective(NamedTuple):
-    """What is asked of the scores of a question's candidates.
+    """What is asked of the scores of a question's candidates."""
 
-    Attributes:
-        joint: whether all answers are targets of one softmax (KvsAll), or each is compared with what is no answer (1vsAll).
-        damping: a question with n answers weighs n ** (1 - damping).
-        smoothing: the share of the target that is spread over all candidates.
-    """
-
-    joint: bool = False
-    damping: float = 0.0
-    smoothing: float = 0.0
+    joint: bool = False  # all answers are targets of one softmax (KvsAll), or each beside what is no answer (1vsAll)
+    damping: float = 0.0  # a question with n answers weighs n ** (1 - damping)
+    smoothing: float = 0.0  # the share of the target that is spread over all candidates
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class QuestionBatch:
-    """Some questions at one position of one relation, and what is asked of them.
-
-    Attributes:
-        questions: some of these.
-        chosen: which of them.
-        pool: what they are compared with beside their answers; None for every entity.
-        objective: what is asked of the scores.
-    """
+    """Some questions at one position of one relation, and what is asked of them."""
 
     questions: Questions
-    chosen: Int64
-    pool: Int64 | None
+    chosen: Int64  # which of the questions
+    pool: Int64 | None  # what they are compared with beside their answers; None for every entity
     objective: Objective
 
 

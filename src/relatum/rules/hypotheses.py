@@ -25,23 +25,14 @@ _LEAST_SURPRISE = 6.0  # of the head's tuples, those that a right side taken at 
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """A body that a head may equal.
+    """A body that a head may equal."""
 
-    Attributes:
-        operation: `union`, `difference`, or nothing for a single view.
-        views: the operands.
-        support: how many observed tuples head and body share.
-        size: how many the body has.
-        deficit: how many nats the counts fall short of what is expected where head and body are equal.
-        evidence: the weight of evidence for that.
-    """
-
-    operation: str
-    views: tuple[View, ...]
-    support: int
-    size: int
-    deficit: float
-    evidence: float
+    operation: str  # `union`, `difference`, or nothing for a single view
+    views: tuple[View, ...]  # the operands
+    support: int  # how many observed tuples head and body share
+    size: int  # how many the body has
+    deficit: float  # how many nats the counts fall short of what is expected where head and body are equal
+    evidence: float  # the weight of evidence for that
 
     @property
     def cost(self) -> float:
@@ -94,7 +85,7 @@ def _differences(found: Sequence[Measured], head: Head, store: Store, observed: 
     """Yield a view that the head lies within, less another that has none of the head's tuples and most of the rest."""
     lefts = [one for one in found if _within(one, observed) and not _contains(one, observed)]
     for left in sorted(lefts, key=lambda one: (one.size, one.view.operations))[:_MOST_LEFT]:
-        rows = left.view.columns(store.columns_of(left.view.relation))
+        rows = left.view.columns(store.columns[store.id(left.view)])
         rest = Head(store, head.relation, rows[:, left.rows])
         for view in candidates(rest, store, avoiding=head):
             taken = measure(view, rest, store)

@@ -24,12 +24,8 @@ def mine_rules(
     A head has one equality at most: the simplest that fits. Only where there is none are there rules on what it contains
     and what it lies within, without those that follow from the rest. A renaming is a rule about one of its two relations.
 
-    Args:
-        graph: the stored facts, which are taken to be true.
-        observed: the share of the true facts that are stored; by default that of `estimate_observed_share`, or 0.98
-            where the facts do not tell it.
-        heads: the relations to find rules about; all by default.
-        least: the least number of stored tuples of a head.
+    The stored facts are taken to be true, and to be a share `observed` of the true ones; by default it is that of
+    `estimate_observed_share`, or 0.98 where the facts do not tell it. A head has at least so many stored tuples.
     """
     if observed is not None and not 0 < observed <= 1:
         raise SettingError("setting-out-of-range", f"must be above 0, up to 1, not {observed!r}", place="observed")

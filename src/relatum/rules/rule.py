@@ -24,25 +24,15 @@ class RuleKind(StrEnum):
 
 @dataclass(frozen=True)
 class Rule:
-    """A relation, an expression over others, and how their stored tuples meet; `str` is such as `a = permute[1, 0](b)`.
-
-    Attributes:
-        head: the relation.
-        body: the expression.
-        kind: how head and body relate, if every true fact were stored.
-        support: how many stored tuples both have.
-        confidence: the share of the body's tuples that are in the head.
-        coverage: the share of the head's tuples that are in the body.
-        evidence: the weight of evidence for the rule, in nats, by which rules are ranked; see `statistics.evidence`.
-    """
+    """A relation, an expression over others, and how their stored tuples meet; `str` is such as `a = permute[1, 0](b)`."""
 
     head: RelationSchema
     body: Expression
-    kind: RuleKind
-    support: int
-    confidence: float
-    coverage: float
-    evidence: float
+    kind: RuleKind  # how head and body relate, if every true fact were stored
+    support: int  # how many stored tuples both have
+    confidence: float  # the share of the body's tuples that are in the head
+    coverage: float  # the share of the head's tuples that are in the body
+    evidence: float  # the weight of evidence for the rule, in nats, by which rules are ranked; see `statistics.evidence`
 
     def __str__(self) -> str:
         return f"{Relation(self.head)} {self.kind} {self.body}"
@@ -82,11 +72,8 @@ class Rule:
 
     def to_json(self) -> dict[str, Any]:
         """Return the rule as plain data."""
-        _, *counts = self.to_dict().items()
-        return {
-            **{"rule": str(self), "head": self.head.name, "kind": self.kind.name.lower(), "body": str(self.body)},
-            **dict(counts),
-        }
+        about = {"rule": str(self), "head": self.head.name, "kind": self.kind.name.lower(), "body": str(self.body)}
+        return {**about, **self.to_dict(), **about}
 
 
 @dataclass(frozen=True)

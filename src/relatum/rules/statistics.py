@@ -31,8 +31,6 @@ import numpy as np
 
 from relatum.arrays import Float64, Int64
 
-Counts = Int64
-
 MOST_OBSERVED = 0.98  # even of complete data one fact in fifty may be wrong or missing
 
 
@@ -56,7 +54,7 @@ def evidence(k: int, n: int, share: float) -> float:
     return math.log(share * (n + 1)) + ways + k * math.log(share) + (n - k) * math.log(1 - share)
 
 
-def reach(reasons: Counts, observed: float) -> float:
+def reach(reasons: Int64, observed: float) -> float:
     """Return the share of a body's true tuples that are observed, given how many observed reasons those tuples have.
 
     With one reason each this is the observed share itself. In general it is estimated as by Good and Toulmin: if tuples
@@ -89,19 +87,12 @@ _LEVEL = 0.9  # of the interval
 
 @dataclass(frozen=True, slots=True)
 class ObservedShare:
-    """An estimate of the share of the true facts that are stored.
+    """An estimate of the share of the true facts that are stored."""
 
-    Attributes:
-        value: the most likely share; None where the facts do not tell.
-        low: the lower end of an interval that has the share with a probability of about 0.9.
-        high: its upper end.
-        rules_used: how many bodies are taken to lie within their heads, which is what tells the share.
-    """
-
-    value: float | None
-    low: float
-    high: float
-    rules_used: int
+    value: float | None  # the most likely share; None where the facts do not tell
+    low: float  # the lower end of an interval that has the share with a probability of about 0.9
+    high: float  # its upper end
+    rules_used: int  # how many bodies are taken to lie within their heads, which is what tells the share
 
     @property
     def assumed(self) -> float:

@@ -84,7 +84,7 @@ class View:
     def operations(self) -> int:
         """How many operations its expression has."""
         left = self.relation.arity - len(self.conditions)
-        kept = [column for column in range(self.relation.arity) if column not in self._dropped]
+        kept = [column for column in range(self.relation.arity) if column not in self.selected]
         return len(self.conditions) + (len(self.positions) < left or list(self.positions) != kept)
 
     @property
@@ -93,7 +93,8 @@ class View:
         return not self.conditions and len(self.positions) == self.relation.arity
 
     @property
-    def _dropped(self) -> set[int]:
+    def selected(self) -> set[int]:
+        """The columns that conditions are about."""
         return {condition.column for condition in self.conditions}
 
     def given(self, condition: Condition) -> View:
@@ -136,17 +137,13 @@ def with_conditions(view: View, columns: Ids, wanted: Bool, unwanted: Bool) -> I
     """
     rows = np.flatnonzero(wanted | unwanted)
     while True:
-        free = [column for column in range(len(columns)) if column not in {*view.positions, *_columns(view)}]
+        free = [column for column in range(len(columns)) if column not in {*view.positions, *view.selected}]
         best = max(_conditions(view, free, columns[:, rows], wanted[rows]), default=None)
         if best is None or best[0] <= 0:
             return
         view = view.given(best[1])
         yield view
         rows = rows[best[1].holds(columns[:, rows])]
-
-
-def _columns(view: View) -> list[int]:
-    return [condition.column for condition in view.conditions]
 
 
 def _conditions(view: View, free: list[int], columns: Ids, wanted: Bool) -> Iterator[tuple[float, Condition]]:
@@ -205,10 +202,6 @@ class Store:
     def id(self, view: View) -> int:
         """Return the id of a view's relation."""
         return self.graph.schema.id(view.relation.name)
-
-    def columns_of(self, relation: RelationSchema) -> Ids:
-        """Return the distinct facts of a relation."""
-        return self.columns[self.graph.schema.id(relation.name)]
 
     def search(self, target: Ids, *, covered: float, inside: float, without: int) -> Iterator[View]:
         """Yield the columns that hold a good part of the target's tuples, or whose tuples are for a good part the target's.
@@ -294,19 +287,12 @@ class Head:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """A view, and where its observed tuples are.
-
-    Attributes:
-        view: the view.
-        reasons: for each tuple of the head, how many rows of the view's relation give it.
-        outside: the sorted keys of the view's other tuples.
-        rows: for each of these, a row that gives it.
-    """
+    """A view, and where its observed tuples are."""
 
     view: View
-    reasons: Int64
-    outside: Keys
-    rows: Int64
+    reasons: Int64  # for each tuple of the head, how many rows of the view's relation give it
+    outside: Keys  # of the view's other tuples, sorted
+    rows: Int64  # for each of these, a row that gives it
 
     @cached_property
     def support(self) -> int:
@@ -321,7 +307,7 @@ class Measured:
 
 def measure(view: View, head: Head, store: Store) -> Measured:
     """Return where the tuples of a view are."""
-    columns = view.columns(store.columns_of(view.relation))
+    columns = view.columns(store.columns[store.id(view)])
     keys, first, counts = np.unique(store.keys.of(columns), return_index=True, return_counts=True)
     inside, indices = found_in(keys, head.keys)
     reasons = np.zeros(len(head), np.int64)
@@ -341,7 +327,7 @@ def candidates(head: Head, store: Store, avoiding: Head | None = None) -> list[V
     found = []
     for view in store.search(head.columns, covered=_COVERED, inside=_INSIDE, without=head.relation):
         found.append(view)
-        columns = store.columns_of(view.relation)
+        columns = store.columns[store.id(view)]
         if len(view.positions) < len(columns):
             keys = store.keys.of(columns[list(view.positions)])
             wanted, _ = found_in(keys, head.keys)

@@ -38,15 +38,7 @@ def step_rng(seed: int, epoch: int, batch: int = -1) -> np.random.Generator:
 
 
 def epoch_batches(facts: Hypergraph, size: int, seed: int, epoch: int, *, mixed: bool) -> list[Batch]:
-    """Return the batches of an epoch: every fact once, in batches of about `size` facts.
-
-    Args:
-        facts: the training facts.
-        size: facts in a batch.
-        seed: of the run.
-        epoch: its number.
-        mixed: whether a batch mixes relations, or is of one relation.
-    """
+    """Return the batches of an epoch: every fact once, in batches of about `size` facts, of one relation or mixed."""
     if not len(facts):
         raise DataError("no-facts", "there are no facts to train on")
     rng = step_rng(seed, epoch)
@@ -103,17 +95,15 @@ class NegativeSampler:
         if self.settings.negative_sampling == "all-entities":
             return [np.empty(0, np.int64)] * len(batch)
         if self.settings.negative_sampling == "shared":
-            return [self._pool(int(facts.relations[0]), rng) for facts in batch]
+            inside = [self._in_relation.get(int(facts.relations[0]), np.empty(0, np.int64)) for facts in batch]
+            return [draw_pool(each, self.num_entities, self.settings, rng) for each in inside]
         shapes = [(*facts.columns.shape, self.settings.num_negatives) for facts in batch]
         return [rng.integers(0, self.num_entities, shape) for shape in shapes]
 
     def excluded(self, facts: ArityBatch, position: int, entities: Int64 | None) -> Excluded:
-        """Return for every fact the candidates that are true too, other than its own entity.
+        """Return for every fact the candidates at a position that are true too, other than its own entity.
 
-        Args:
-            facts: the facts.
-            position: which of their entities is compared with others.
-            entities: the candidates, ascending; None for all entities. What is returned are indices among them.
+        Candidates are `entities`, ascending, and what is returned are indices among them; None for all entities.
         """
         if self._known is None:
             return nothing_excluded(len(facts))
@@ -126,9 +116,6 @@ class NegativeSampler:
             there = entities[indices] == ids
             numbers, ids = numbers[there], indices[there]
         return excluded_pairs(numbers, ids, len(facts))
-
-    def _pool(self, relation: int, rng: np.random.Generator) -> Int64:
-        return draw_pool(self._in_relation.get(relation, np.empty(0, np.int64)), self.num_entities, self.settings, rng)
 
 
 def draw_pool(inside: Int64, entities: int, settings: TrainingSettings, rng: np.random.Generator) -> Int64:

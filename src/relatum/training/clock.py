@@ -18,19 +18,13 @@ class Clock:
 
     Training has what the minutes leave of a run: less what was spent before it, and less what its last validation, and what
     follows it, take. These are measured whenever they happen, and rehearsed where that would be too late.
-
-    Args:
-        minutes: that the whole run may take; None for any time.
-        began: the moment, by the same clock, from which they count; by default now.
-        equal_parts: how many times as long as training a run takes without what is reserved: 2 where a refit follows.
-        now: tells the moment, in seconds; by default kernels are compiled in no time.
     """
 
     def __init__(
         self,
-        minutes: float | None = None,
+        minutes: float | None = None,  # that the whole run may take, counted from the moment `began`; None for any time
         began: float | None = None,
-        equal_parts: int = 1,
+        equal_parts: int = 1,  # how many times as long as training a run takes without what is reserved: 2 with a refit
         now: Callable[[], float] = time_limit.now,
     ) -> None:
         self._now, self._parts = now, equal_parts

@@ -28,9 +28,9 @@ from relatum.models.ops import one_torch_thread
 from relatum.models.training_protocols import Gradient
 from relatum.progress import progress
 from relatum.training.batches import epoch_batches
-from relatum.training.loop import LocalSteps
+from relatum.training.loop import Steps
 from relatum.training.optimizer import Adam
-from relatum.training.rows import FactRows
+from relatum.training.rows import FactRows, Result
 from relatum.training.settings import TrainingSettings
 
 _EPOCHS, _MOST_EPOCHS, _VISITS = 10, 40, 20_000  # few facts are seen more often, until so many have been seen
@@ -54,13 +54,8 @@ def fold_in(
     these could be confused with stands still, so there is no dropout and no weight decay; Adam, whose steps have the size
     of the learning rate, takes rows about as far from their start as rows lie apart.
 
-    Args:
-        model: the model over `facts`; one that reads facts passes messages over all of them.
-        parameters: what stands in the rows of the entities is where they start.
-        facts: all training facts.
-        entities: whose rows are fitted, ascending.
-        training: how the model was trained: the loss stays the same.
-        seed: of everything that is drawn.
+    `facts` are all training facts, and `training` is how the model was trained: the loss stays the same. The entities
+    ascend, and start from what stands in their rows.
     """
     fitted = {**parameters, **{name: parameters[name].detach().clone() for name in model.entity_tables}}
     mine, others = _parted(facts, entities)
@@ -83,7 +78,7 @@ def fold_in(
     still = type(model)(model.graph, replace(model.settings, **none))
     rows = _FoldedRows(still, facts, settings, seed, (fitted, entities), (mine, others, count))
     with one_torch_thread(), parallel.pool_of_threads() as pool, progress("fitting", settings.epochs) as advance:
-        steps = LocalSteps(rows, optimizer, pool)
+        steps = Steps(rows, optimizer, pool)
         for epoch in range(settings.epochs):
             batches = steps.start_epoch(epoch)
             for start in range(0, batches, settings.batches_per_step):
@@ -124,9 +119,7 @@ class _FoldedRows(FactRows):
         self._epoch, self._batches = epoch, epoch_batches(facts, self.settings.batch_size, self.seed, epoch, mixed=False)
         return len(self._batches)
 
-    def gradients(
-        self, parameters: Parameters, number: int, among: Int64 | None = None
-    ) -> tuple[float, float, list[Gradient]]:
+    def gradients(self, parameters: Parameters, number: int, among: Int64 | None = None) -> Result:
         """Return gradients at the whole tables, of which the parameters are the rows of the entities."""
         loss, weight, found = super().gradients(self._tables, number)
         parts = [_of(self._entities, gradient) for gradient in found if gradient.name in parameters]
@@ -165,19 +158,14 @@ def _of(entities: Int64, gradient: Gradient) -> Gradient:
 
 
 def init_new_entities(model: Model, parameters: Parameters, facts: Hypergraph, new: Int64, seed: int) -> Parameters:
-    """Return the parameters with rows for new entities to start from; nothing else differs.
+    """Return the parameters with rows for new entities, ascending, to start from; nothing else differs.
 
-    Args:
-        model: the model.
-        parameters: of its entity tables, only the rows of known entities are read.
-        facts: all training facts; an entity is known if it occurs in them and is not new.
-        new: the entities to give rows to, ascending.
-        seed: of the noise.
+    An entity is known if it occurs in the facts and is not new. Of the entity tables, only rows of known ones are read.
     """
     known = facts.degrees() > 0
     known[new] = False
     shared = _shared(facts, new, known)
-    positions = _positions(facts, np.setdiff1d(new, list(shared)))
+    beside = _beside(facts, np.setdiff1d(new, list(shared)), known)
     rng = np.random.default_rng(seed)
     result = dict(parameters)
     for name in model.entity_tables:
@@ -190,7 +178,7 @@ def init_new_entities(model: Model, parameters: Parameters, facts: Hypergraph, n
                 others, weights = shared[entity]
                 start = (rows[others] * weights[:, None]).sum(0)
             else:
-                means = [rows[others].mean(0) for others in _at(facts, positions.get(entity, []), known)]
+                means = [rows[others].mean(0) for others in beside.get(entity, [])]
                 start = np.mean(means, axis=0) if means else middle
             rows[entity] = start + noise * rng.standard_normal(rows.shape[1])
         result[name] = table
@@ -240,19 +228,14 @@ def _distinct(relations: Ids, neighbours: Ids, entities: Ids, size: int) -> tupl
     return relations[kept].astype(np.int64) * size + neighbours[kept], entities[kept].astype(np.int64)
 
 
-def _positions(facts: Hypergraph, entities: Int64) -> dict[int, list[tuple[str, int]]]:
-    """Return the relations and positions that each of some entities stands at."""
-    found: dict[int, list[tuple[str, int]]] = {}
+def _beside(facts: Hypergraph, entities: Int64, known: Bool) -> dict[int, list[Int64]]:
+    """Return, for each of some entities, the known ones at each relation and position that it stands at, if any."""
+    found: dict[int, list[Int64]] = {}
     for relation in facts.schema:
-        for position, column in enumerate(facts.table(relation.name).columns):
-            for entity in np.intersect1d(column, entities).tolist():
-                found.setdefault(entity, []).append((relation.name, position))
+        for column in facts.table(relation.name).columns:
+            standing = np.intersect1d(column, entities).tolist()
+            if standing and known[column].any():
+                others = np.unique(column[known[column]]).astype(np.int64)
+                for entity in standing:
+                    found.setdefault(entity, []).append(others)
     return found
-
-
-def _at(facts: Hypergraph, positions: list[tuple[str, int]], known: Bool) -> Iterator[Int64]:
-    """Yield the known entities of each relation and position that has any."""
-    for relation, position in positions:
-        column = facts.table(relation).columns[position]
-        if known[column].any():
-            yield np.unique(column[known[column]]).astype(np.int64)

@@ -9,11 +9,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 import torch
 
 from relatum import memory
+from relatum.arrays import Int64
 from relatum.data.hypergraph import Hypergraph
 from relatum.errors import NumericError, SettingError
 from relatum.kernels import parallel
@@ -22,7 +24,7 @@ from relatum.models.ops import one_torch_thread
 from relatum.models.training_protocols import Gradient
 from relatum.training.clock import Clock
 from relatum.training.optimizer import History, Optimizer
-from relatum.training.rows import Rows, rows_of
+from relatum.training.rows import Result, Rows, rows_of
 from relatum.training.settings import TrainingSettings
 
 Quality = float | Mapping[str, float]
@@ -51,23 +53,7 @@ class State:
     seconds: float = 0.0  # that training has taken, where minutes are set: else the same seed gives the same state
 
 
-class Steps(Protocol):
-    """What takes the steps of training."""
-
-    def start_epoch(self, epoch: int) -> int:
-        """Cut the rows of an epoch into batches, and return how many batches there are."""
-
-    def gradients(self, numbers: Sequence[int]) -> list[tuple[float, float]]:
-        """Compute the gradients of some batches, and return the mean loss and the weight of each, in order."""
-
-    def apply(self, learning_rate: float) -> None:
-        """Take the optimizer's steps by the gradients that were computed last, in the order of the batches."""
-
-
-StepsOf = Callable[[Rows, Optimizer, Executor], Steps]
-
-
-class LocalSteps:
+class Steps:
     """The steps of one process, which has all parameters; batches are shared out among its threads."""
 
     def __init__(self, rows: Rows, optimizer: Optimizer, pool: Executor) -> None:
@@ -75,24 +61,25 @@ class LocalSteps:
         self._found: list[Gradient] = []
 
     def start_epoch(self, epoch: int) -> int:
-        """Cut the rows into batches."""
+        """Cut the rows of an epoch into batches, and return how many batches there are."""
         return self._rows.start_epoch(epoch)
 
     def gradients(self, numbers: Sequence[int]) -> list[tuple[float, float]]:
-        """Compute gradients; where a number is not finite, the loss is none."""
-        results = list(self._pool.map(self._work, numbers))
+        """Compute the gradients of some batches, and return the mean loss and the weight of each, in order."""
+        results = list(self._pool.map(partial(self._work, self._optimizer.parameters), numbers))
         self._found = [gradient for _, _, found in results for gradient in found]
         return [(loss, weight) for loss, weight, _ in results]
 
     def apply(self, learning_rate: float) -> None:
-        """Take the steps, and forget the gradients."""
+        """Take the optimizer's steps by the gradients that were computed last, in the order of the batches."""
         found, self._found = self._found, []
         self._optimizer.apply(found, learning_rate)
 
-    def _work(self, number: int) -> tuple[float, float, list[Gradient]]:
+    def _work(self, parameters: Parameters, number: int, among: Int64 | None = None) -> Result:
+        """Return what the rows say of a batch; where a number is not finite, the loss is none."""
         with parallel.single_threaded():  # batches are what is shared out among threads here
             try:
-                return self._rows.gradients(self._optimizer.parameters, number)
+                return self._rows.gradients(parameters, number, among)
             except FloatingPointError:
                 return math.nan, 1.0, []
 
@@ -106,28 +93,22 @@ def train(
     validate: Validate | None = None,
     watch: Watch = lambda *_: None,
     clock: Clock | None = None,
-    steps_of: StepsOf = LocalSteps,
+    steps_of: Callable[[Rows, Optimizer, Executor], Steps] = Steps,
     rows: Rows | None = None,
 ) -> State:
     """Return the state after training; `state.best` holds the best parameters, or the last without validation.
 
     A refit ends after its own number of epochs, with the learning rates that these had when validation chose them.
 
-    Args:
-        model: the model.
-        facts: the training facts; repeated ones are seen once.
-        settings: how to train.
-        seed: of everything that is drawn.
-        state: where to go on from; None starts at the beginning.
-        validate: returns how good parameters are, more is better; nothing else decides which are kept. Of several numbers
-            by name the first decides, and the others are passed on to who watches.
-        watch: is called after each "step", "epoch" and "validation" and at the "end", with the state, from which training
-            could go on, and what there is to say. An "epoch" that was validated also says what its "validation" will say:
-            whoever stops between the two has heard all that led to the state. It must not change the state. It may raise
-            to stop.
-        clock: says when time is up; by default after the minutes of the settings. A refit goes by its epochs alone.
-        steps_of: returns what takes the steps: this process alone, or several that share the entities.
-        rows: of the facts, if somebody has them already.
+    - `facts` that are repeated are seen once; `rows` are theirs, if somebody has them already.
+    - `state` is where to go on from; None starts at the beginning.
+    - `validate` returns how good parameters are, more is better; nothing else decides which are kept. Of several numbers by
+      name the first decides, and the others are passed on to who watches.
+    - `watch` is called after each "step", "epoch" and "validation" and at the "end", with the state, from which training
+      could go on, and what there is to say. An "epoch" that was validated also says what its "validation" will say: whoever
+      stops between the two has heard all that led to the state. It must not change the state. It may raise to stop.
+    - `clock` says when time is up; by default after the minutes of the settings. A refit goes by its epochs alone.
+    - `steps_of` returns what takes the steps: this process alone, or several that share the entities.
     """
     state = state if state is not None else start(model, settings, seed)
     optimizer = Optimizer(state.parameters, settings.weight_decay, state.history)
@@ -162,10 +143,8 @@ def _require_room(model: Model, settings: TrainingSettings, entities: range | No
         rows = model.num_entities if entities is None else len(entities)
         raise SettingError(
             "too-large-to-train",
-            (
-                f"to train {rows:,} entities of dim {model.settings.dim:,} takes at least "
-                f"{needed / 1000000000.0:,.1f} GB, and {memory.free() / 1000000000.0:,.1f} GB are free"
-            ),
+            f"to train {rows:,} entities of dim {model.settings.dim:,} takes at least {needed / 1e9:,.1f} GB, and"
+            f" {memory.free() / 1e9:,.1f} GB are free",
             place=model.settings.path_of("dim"),
             remedy="choose a smaller dim",
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -23,37 +24,33 @@ from relatum.training.step import StepView, entities_of, gradients
 
 
 class Needs(NamedTuple):
-    """The part of the entity tables that a batch reads: it follows from seed, epoch and number, as all that is drawn does.
+    """The part of the entity tables that a batch reads: it follows from seed, epoch and number, as all that is drawn."""
 
-    Attributes:
-        entities: whose rows, ascending; None for all.
-        columns: the columns that are kept of each table, ascending; one that is not named is read whole.
-    """
-
-    entities: Int64 | None
-    columns: dict[str, Int64]
+    entities: Int64 | None  # whose rows, ascending; None for all
+    columns: dict[str, Int64]  # that are kept of each table, ascending; a table that is not named is read whole
 
 
-class Rows(Protocol):
-    """The rows of training, in batches."""
+Result = tuple[float, float, list[Gradient]]  # of a batch: the mean loss, how much it weighs, and the gradients
 
-    @property
-    def model(self) -> Model:
-        """The model that is trained."""
 
-    @property
-    def weight(self) -> float:
-        """How much all rows weigh together."""
+class Rows(ABC):
+    """The rows of training, in batches; `weight` is how much all of them weigh together."""
 
+    weight: float
+
+    def __init__(self, model: Model, settings: TrainingSettings, seed: int) -> None:
+        self.model, self.settings, self.seed, self._epoch = model, settings, seed, 0
+
+    @abstractmethod
     def start_epoch(self, epoch: int) -> int:
         """Cut the rows of an epoch into batches, and return how many batches there are."""
 
+    @abstractmethod
     def needs(self, number: int) -> Needs:
         """Return which part of the entity tables a batch of the epoch reads."""
 
-    def gradients(
-        self, parameters: Parameters, number: int, among: Int64 | None = None
-    ) -> tuple[float, float, list[Gradient]]:
+    @abstractmethod
+    def gradients(self, parameters: Parameters, number: int, among: Int64 | None = None) -> Result:
         """Return the mean loss of a batch of the epoch, how much the batch weighs, and the gradients of what it touches.
 
         `among` are the entities that the parameters have rows of, ascending; None for all. Gradients have indices among
@@ -68,14 +65,13 @@ def rows_of(model: Model, facts: Hypergraph, settings: TrainingSettings, seed: i
     return FactRows(model, facts, settings, seed)
 
 
-class FactRows:
+class FactRows(Rows):
     """A row is a fact; at each of its positions it is compared with other entities."""
 
     def __init__(self, model: Model, facts: Hypergraph, settings: TrainingSettings, seed: int) -> None:
-        self.model, self.facts, self.settings, self.seed = model, facts, settings, seed
-        self._sampler = NegativeSampler(facts, settings)
-        self.weight: float = len(facts)
-        self._epoch, self._batches = 0, list[Batch]()
+        super().__init__(model, settings, seed)
+        self.facts, self.weight, self._sampler = facts, len(facts), NegativeSampler(facts, settings)
+        self._batches = list[Batch]()
 
     def start_epoch(self, epoch: int) -> int:
         """Cut the facts into batches."""
@@ -90,23 +86,21 @@ class FactRows:
         drawn = self._sampler.draw(batch, rng)
         return Needs(entities_of(batch, drawn, self.settings), _kept_columns(self.model, int(rng.integers(2**62))))
 
-    def gradients(
-        self, parameters: Parameters, number: int, among: Int64 | None = None
-    ) -> tuple[float, float, list[Gradient]]:
+    def gradients(self, parameters: Parameters, number: int, among: Int64 | None = None) -> Result:
         """Return the mean loss per fact; a batch weighs as much as it has facts."""
         batch, rng = self._batches[number], step_rng(self.seed, self._epoch, number)
         loss, found = gradients(self.model, parameters, batch, self._sampler, self.settings, rng, among)
         return loss, sum(map(len, batch)), found
 
 
-class QuestionRows:
+class QuestionRows(Rows):
     """A row is a question with all its answers: what many facts ask is asked once."""
 
     def __init__(self, model: Model, questions: list[Questions], settings: TrainingSettings, seed: int) -> None:
-        self.model, self.questions, self.settings, self.seed = model, questions, settings, seed
+        super().__init__(model, settings, seed)
+        self.questions, self._batches = questions, list[tuple[Questions, Ids]]()
         self.objective = Objective(settings.objective == "KvsAll", settings.answer_damping, settings.label_smoothing)
-        self.weight = float(sum((np.diff(each.starts) ** (1 - settings.answer_damping)).sum() for each in self.questions))
-        self._epoch, self._batches = 0, list[tuple[Questions, Ids]]()
+        self.weight = float(sum((np.diff(each.starts) ** (1 - settings.answer_damping)).sum() for each in questions))
 
     def start_epoch(self, epoch: int) -> int:
         """Cut the questions into batches, each of one position of one relation and of about as many answers as another.
@@ -135,9 +129,7 @@ class QuestionRows:
         given = batch.questions.given[batch.chosen].ravel()
         return Needs(np.unique(np.concatenate([batch.pool, *_answers(batch), given])), columns)
 
-    def gradients(
-        self, parameters: Parameters, number: int, among: Int64 | None = None
-    ) -> tuple[float, float, list[Gradient]]:
+    def gradients(self, parameters: Parameters, number: int, among: Int64 | None = None) -> Result:
         """Return the mean loss per answer; a batch weighs as much as its answers."""
         batch, dropout_seed = self._batch(number)
         dropout_rng = torch.Generator().manual_seed(dropout_seed)
@@ -152,14 +144,11 @@ class QuestionRows:
     def _batch(self, number: int) -> tuple[QuestionBatch, int]:
         """Return a batch of the epoch, with what it is compared with, and the seed of its dropout."""
         (questions, chosen), rng = self._batches[number], step_rng(self.seed, self._epoch, number)
-        batch = QuestionBatch(questions, chosen.astype(np.int64), self._pool(questions, rng), self.objective)
+        pool = None
+        if self.settings.negative_sampling != "all-entities":
+            pool = draw_pool(questions.related.astype(np.int64), self.model.num_entities, self.settings, rng)
+        batch = QuestionBatch(questions, chosen.astype(np.int64), pool, self.objective)
         return batch, int(rng.integers(2**62))
-
-    def _pool(self, questions: Questions, rng: np.random.Generator) -> Int64 | None:
-        """Return what questions are compared with beside their answers, in no order; None for every entity."""
-        if self.settings.negative_sampling == "all-entities":
-            return None
-        return draw_pool(questions.related.astype(np.int64), self.model.num_entities, self.settings, rng)
 
 
 def _kept_columns(model: Model, seed: int) -> dict[str, Int64]:
@@ -190,9 +179,7 @@ def _among(batch: QuestionBatch, among: Int64) -> QuestionBatch:
     return replace(batch, questions=found, chosen=np.arange(len(lists)), pool=pool)
 
 
-def _by_autograd(
-    model: Model, parameters: Parameters, batch: QuestionBatch, rng: torch.Generator
-) -> tuple[float, float, list[Gradient]]:
+def _by_autograd(model: Model, parameters: Parameters, batch: QuestionBatch, rng: torch.Generator) -> Result:
     """Return what `QuestionRows.gradients` returns, for any model, by its queries and candidates."""
     questions, chosen = batch.questions, batch.chosen
     given = questions.given[chosen].astype(np.int64)

@@ -38,14 +38,7 @@ def gradients(
 ) -> tuple[float, list[Gradient]]:
     """Return the mean loss per fact of a batch and the gradients of what it touches.
 
-    Args:
-        model: the model.
-        parameters: its parameters; they are read, not changed.
-        batch: the facts, by arity.
-        sampler: what the facts are compared with.
-        settings: of training.
-        rng: the generator of this batch.
-        among: the entities that the parameters have rows of, ascending; None for all. Gradients have indices among them.
+    `among` are the entities that the parameters have rows of, ascending; None for all. Gradients have indices among them.
     """
     drawn = sampler.draw(batch, rng)
     relations = np.unique(np.concatenate([part.relations for part in batch]))
@@ -59,10 +52,10 @@ def gradients(
         ids = torch.from_numpy(view.relation_indices(part.relations))
         if settings.negative_sampling == "per-fact":
             replacements = torch.from_numpy(view.entity_indices(negatives))
-            total = total + _loss_per_fact(view.model, tables, ids, columns, replacements, settings)
+            total = total + _loss_per_fact(view.model, tables, ids, columns, replacements, settings.label_smoothing)
         else:
             excluded = [sampler.excluded(part, position, view.entities) for position in range(len(columns))]
-            total = total + _loss_shared(view.model, tables, ids, columns, excluded, settings)
+            total = total + _loss_shared(view.model, tables, ids, columns, excluded, settings.label_smoothing)
         if isinstance(view.model, Penalty):
             penalty = view.model.penalty(tables, ids, columns)
             total = total if penalty is None else total + penalty * len(part)
@@ -79,15 +72,10 @@ def entities_of(batch: Batch, drawn: list[Int64], settings: TrainingSettings) ->
 
 
 def _loss_shared(
-    model: Model,
-    tables: Parameters,
-    relations: Tensor,
-    columns: Tensor,
-    excluded: list[Excluded],
-    settings: TrainingSettings,
+    model: Model, tables: Parameters, relations: Tensor, columns: Tensor, excluded: list[Excluded], smoothing: float
 ) -> Tensor:
     """Return the loss of facts of one relation, summed over facts and positions, each against all entities of the tables."""
-    if isinstance(model, FusedLoss) and not settings.label_smoothing:
+    if isinstance(model, FusedLoss) and not smoothing:
         fused = model.fused_loss_shared(tables, relations[0], columns, excluded)
         if fused is not None:
             return fused
@@ -96,15 +84,15 @@ def _loss_shared(
     for position in range(len(columns)):
         queries = model.queries(tables, relations, columns, position)
         scores = combine.matrix(queries, model.candidates(tables, relations[0], position, None))
-        total = total + loss_of(scores, columns[position], pairs_of(excluded[position]), settings.label_smoothing)
+        total = total + loss_of(scores, columns[position], pairs_of(excluded[position]), smoothing)
     return total
 
 
 def _loss_per_fact(
-    model: Model, tables: Parameters, relations: Tensor, columns: Tensor, replacements: Tensor, settings: TrainingSettings
+    model: Model, tables: Parameters, relations: Tensor, columns: Tensor, replacements: Tensor, smoothing: float
 ) -> Tensor:
     """Return Eq. 3: each fact against all replacements of all its positions, in one softmax."""
-    if isinstance(model, FusedLoss) and not settings.label_smoothing:
+    if isinstance(model, FusedLoss) and not smoothing:
         fused = model.fused_loss_per_fact(tables, relations, columns, replacements)
         if fused is not None:
             return fused
@@ -117,27 +105,21 @@ def _loss_per_fact(
             scores.append(combine.pairs(queries, own)[:, None])
         candidates = model.candidates(tables, relations[:, None], position, entities)
         scores.append(combine.pairs(queries[:, None], candidates))
-    return loss_of(torch.cat(scores, 1), torch.zeros_like(relations), None, settings.label_smoothing)
+    return loss_of(torch.cat(scores, 1), torch.zeros_like(relations), None, smoothing)
 
 
 def loss_of(scores: Tensor, targets: Tensor, masked: tuple[Tensor, Tensor] | None, smoothing: float = 0.0) -> Tensor:
     """Return the sum over rows of the softmax cross-entropy of scores [n, candidates].
 
-    Args:
-        scores: the scores.
-        targets: int64[n], the column of the true fact.
-        masked: (rows, columns) that do not count.
-        smoothing: the share of the target that is spread over all candidates that count.
+    `targets`, int64[n], are the columns of the true facts; `masked` (rows, columns) do not count. With a smoothing of s, the
+    target is 1 - s on the true fact and s spread evenly over all candidates that count.
     """
     loss: Tensor = _Softmax.apply(scores, targets, masked, smoothing)  # type: ignore[no-untyped-call]
     return loss
 
 
 class _Softmax(torch.autograd.Function):
-    """Eq. 3 summed over rows. Value and gradient come out of the same exponentials, so both are taken at once, in place.
-
-    With label smoothing s, the target is 1 - s on the true fact and s spread evenly over all candidates that count.
-    """
+    """Eq. 3 summed over rows. Value and gradient come out of the same exponentials, so both are taken at once, in place."""
 
     @staticmethod
     def forward(ctx: Any, scores: Tensor, targets: Tensor, masked: tuple[Tensor, Tensor] | None, smoothing: float) -> Tensor:
@@ -170,32 +152,22 @@ class _Softmax(torch.autograd.Function):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class StepView:
-    """Some entities, relations and columns of a model.
+    """Some entities, relations and columns of a model."""
 
-    Attributes:
-        model: the model of the tables that `encode` returns; its ids are indices among `entities` and `relations`.
-        encode: returns these tables from the parameters that `parts` returns.
-        entities: ids, ascending and distinct; None for all.
-        relations: the same for relations.
-        rows: what is taken of each parameter; one that is not named is taken whole.
-        columns: the same for columns.
-    """
-
-    model: Model
-    encode: Encode
-    entities: Int64 | None
+    model: Model  # of the tables that `encode` returns; its ids are indices among `entities` and `relations`
+    encode: Encode  # returns these tables from the parameters that `parts` returns
+    entities: Int64 | None  # ascending and distinct; None for all
     relations: Int64 | None
-    rows: Mapping[str, Tensor]
+    rows: Mapping[str, Tensor]  # that are taken of each parameter; one that is not named is taken whole
     columns: Mapping[str, Tensor]
 
     @classmethod
     def of(
         cls, model: Model, entities: Int64 | None, relations: Int64, rng: torch.Generator, among: Int64 | None = None
     ) -> StepView:
-        """Return the view of a batch with these entities (None: all) and relations; neighbours and columns are drawn.
+        """Return the view of a batch; neighbours and columns are drawn.
 
-        `among` are the entities that the parameters have rows of, ascending, where these are not all: `rows` are then
-        indices among them.
+        `among` are the entities that the parameters have rows of, if not all: `rows` are then indices among them.
         """
         rows: dict[str, Tensor] = {}
         restricted = model

@@ -262,8 +262,7 @@ def bind(folder: Path, plan: Plan, shared: Shared) -> None:
         require_folder(folder, plan)  # once more: another process may have come first
         make_folder(folder)
         if not is_there(folder / _STUDY):
-            write_bytes(folder / _STUDY, json.dumps(plan.to_json(), indent=1).encode() + b"
-")
+            write_bytes(folder / _STUDY, json.dumps(plan.to_json(), indent=1).encode() + b"\n")
 
 
 def save_best(folder: Path, study: Study) -> None:

@@ -82,13 +82,9 @@ class WorkerError(RelatumError):
 class Group:
     """Workers that wait for each other, and what they exchange.
 
-    Attributes:
-        number: of this worker, from 0.
-        count: how many there are.
-        names: of all of them, with host and process.
-        seconds: that this worker has spent in waiting for messages and sending them.
-        collectives: in how many exchanges of the whole group it has taken part.
-        sent: how many bytes it has sent to others, without what the network adds; sums and extremes are not counted.
+    This is worker `number`, from 0, of `count`; `names` has all, with host and process. It has spent `seconds` in waiting
+    for messages and sending them, taken part in so many `collectives`, exchanges of the whole group, and `sent` so many
+    bytes to others, without what the network adds; sums and extremes are not counted.
     """
 
     def __init__(self) -> None:
@@ -144,8 +140,7 @@ class Group:
         dist.all_to_all_single(found, sent)
         self.sent += 8 * (self.count - 1)
         self.collectives += 1
-        numbers: list[int] = found.tolist()
-        return numbers
+        return found.tolist()
 
     def share(self, message: Bytes) -> list[Bytes]:
         """Return the messages of all workers, given that of this one."""

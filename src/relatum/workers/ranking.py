@@ -41,11 +41,7 @@ def scorer_of_group(model: Model, parameters: Parameters) -> SharedScorer | None
 class SharedScorer:
     """Scores facts by parameters that are shared out among workers, all of which call the same methods in the same order.
 
-    Args:
-        group: the workers.
-        shares: which entities each has.
-        model: the model; it reads no facts.
-        parameters: what this worker has of them.
+    The model reads no facts, and `parameters` are what this worker has of them.
     """
 
     def __init__(self, group: Group, shares: Shares, model: Model, parameters: Parameters) -> None:

@@ -23,19 +23,18 @@ from torch import Tensor
 from relatum.arrays import Int64
 from relatum.data.hypergraph import Hypergraph
 from relatum.data.questions import map_questions, questions_of, save_questions
-from relatum.kernels import parallel
 from relatum.kernels.rows import block
 from relatum.models.base import Model, Parameters
 from relatum.models.ops import as_array
 from relatum.models.training_protocols import Gradient
+from relatum.training.loop import Steps
 from relatum.training.optimizer import Optimizer
-from relatum.training.rows import Needs, QuestionRows, Rows, rows_of
+from relatum.training.rows import Needs, QuestionRows, Result, Rows, rows_of
 from relatum.training.settings import TrainingSettings
 from relatum.workers.group import Group, Shares, packed, packed_size, unpacked
 from relatum.workers.states import scratch_folder
 
 Array = npt.NDArray[Any]
-Result = tuple[float, float, list[Gradient]]
 
 _NONE = np.empty(0, np.int64)
 _FLOAT = 4  # bytes of a number of the entity tables
@@ -53,36 +52,25 @@ def shared_rows(folder: Path, group: Group, model: Model, facts: Hypergraph, set
 
 @dataclass
 class _Questions:
-    """What the batches of a step need of each worker.
+    """What the batches of a step need of each worker."""
 
-    Attributes:
-        numbers: of all batches of the step.
-        mine: those of this worker.
-        needs: of each of its batches.
-        cuts: which of the entities that a batch needs each worker has.
-        received: what the others need of this worker, once they have said it.
-    """
-
-    numbers: list[int]
-    mine: list[int]
-    needs: list[Needs]
-    cuts: list[list[slice]]
-    received: list[list[Array]]
+    numbers: list[int]  # of all batches of the step
+    mine: list[int]  # those of this worker
+    needs: list[Needs]  # of each of its batches
+    cuts: list[list[slice]]  # which of the entities that a batch needs each worker has
+    received: list[list[Array]]  # what the others need of this worker, once they have said it
 
 
-class SharedSteps:
+class SharedSteps(Steps):
     """The steps of one worker of a group.
 
-    Attributes:
-        wanted: what the first worker asks of all, sent with the next step; 0 for nothing.
-        agreed: what it asked with the last one.
+    The first worker asks all for what is `wanted`, with the next step, or 0 for nothing; `agreed` came with the last one.
     """
 
     def __init__(self, group: Group, shares: Shares, model: Model, rows: Rows, optimizer: Optimizer, pool: Executor) -> None:
-        self._group, self._shares, self._model = group, shares, model
-        self._rows, self._optimizer, self._pool = rows, optimizer, pool
+        super().__init__(rows, optimizer, pool)
+        self._group, self._shares = group, shares
         self._names, self._all_names = model.entity_tables, sorted(optimizer.parameters)
-        self._found: list[Gradient] = []
         self._batches, self._next = 0, _Questions([], [], [], [], [])
         self.wanted = self.agreed = 0
 
@@ -98,27 +86,18 @@ class SharedSteps:
             now = self._questions(numbers)
             now.received = [unpacked(one) for one in self._group.exchange([packed(each) for each in self._requests(now)])]
         tables = self._fetched(now)
-        results = list(self._pool.map(self._work, now.mine, tables, now.needs))
+        results = list(self._pool.map(self._of_batch, now.mine, tables, now.needs))
         behind = numbers[-1] + 1
         self._next = self._questions(range(behind, min(behind + len(numbers), self._batches)))
         return self._returned(numbers, results)
-
-    def apply(self, learning_rate: float) -> None:
-        """Take the steps on this worker's entities, and on what every worker has, and forget the gradients."""
-        found, self._found = self._found, []
-        self._optimizer.apply(found, learning_rate)
 
     def _needs(self, number: int) -> Needs:
         needs = self._rows.needs(number)
         return needs if needs.entities is not None else needs._replace(entities=np.arange(self._shares.entities))
 
-    def _work(self, number: int, tables: Parameters, needs: Needs) -> Result:
-        with parallel.single_threaded():
-            try:
-                loss, weight, found = self._rows.gradients({**self._optimizer.parameters, **tables}, number, needs.entities)
-                return loss, weight, [self._by_id(gradient, needs) for gradient in found]
-            except FloatingPointError:
-                return math.nan, 1.0, []
+    def _of_batch(self, number: int, tables: Parameters, needs: Needs) -> Result:
+        loss, weight, found = self._work({**self._optimizer.parameters, **tables}, number, needs.entities)
+        return loss, weight, [self._by_id(gradient, needs) for gradient in found]
 
     def _by_id(self, gradient: Gradient, needs: Needs) -> Gradient:
         """Return a gradient whose rows are entities, where they were indices among those that a batch needs."""
