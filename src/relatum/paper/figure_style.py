@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from relatum.extras import optional
-from relatum.files import atomic_file
+from relatum.files import write_bytes
 
 with optional("matplotlib", extra="plot"):
     import matplotlib
@@ -133,7 +133,6 @@ def write_figure(figure: Figure, path: Path) -> tuple[Path, Path]:
         content = BytesIO()
         figure.savefig(content, format=suffix, dpi=_DPI, metadata=metadata)
         target = path.with_name(f"{path.name}.{suffix}")
-        with atomic_file(target) as file:
-            file.write(content.getvalue())
+        write_bytes(target, content.getvalue())
         written.append(target)
     return written[0], written[1]

@@ -11,7 +11,7 @@ import numpy as np
 
 from relatum.data.derivations import ELEMENTARY, OPERATIONS
 from relatum.errors import DataError
-from relatum.files import atomic_file
+from relatum.files import write_bytes
 from relatum.models import MODELS
 from relatum.paper.published import DATASETS, REL_ER, REL_ER_FACTS, SIGMA, TABLE_1, WINDOWS
 from relatum.runs.results import Collected, Result, best_of_systems, series
@@ -69,8 +69,7 @@ def fill_page(path: Path, tables: Iterable[Table]) -> None:
             "no-results", f"add the lines {_BEGIN.strip()} and {_END}, between which tables are written", place=path
         )
     whole = before + begin + "\n".join(table.markdown() for table in tables) + end + after
-    with atomic_file(path) as file:
-        file.write(whole.encode())
+    write_bytes(path, whole.encode())
 
 
 def _latex(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from relatum.files import atomic_file, require_own
+from relatum.files import require_own, write_bytes
 from relatum.formatting import count, duration, listed, number, percent, score, visible
 from relatum.report import charts
 from relatum.report.study import AROUND, Study, study_of
@@ -36,9 +36,7 @@ def write_report(run: Trained, out: str | os.PathLike[str]) -> None:
     """Write the report about a run to a file, which is whole or absent; only a report is replaced."""
     if run.folder is None or Path(out) != run.folder / REPORT:
         require_own(Path(out), _MARK)
-    page = report_page(run).encode()
-    with atomic_file(Path(out)) as file:
-        file.write(page)
+    write_bytes(Path(out), report_page(run).encode())
 
 
 def page_of(study: Study) -> str:

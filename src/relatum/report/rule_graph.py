@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from relatum.algebra import Difference, Expression, Relation
 from relatum.errors import RelatumError
-from relatum.files import atomic_file, require_own
+from relatum.files import require_own, write_bytes
 from relatum.formatting import visible
 from relatum.rules import Rule, RuleKind
 
@@ -31,8 +31,7 @@ class _Edge(NamedTuple):
 def draw_rules(rules: Iterable[Rule], path: str | os.PathLike[str]) -> None:
     """Write the graph of rules into a file: as text for Mermaid if it ends in .mmd, for Graphviz if in .dot."""
     drawn = drawing_for(path)(rules).encode()
-    with atomic_file(Path(path)) as file:
-        file.write(drawn)
+    write_bytes(Path(path), drawn)
 
 
 def drawing_for(path: str | os.PathLike[str]) -> Callable[[Iterable[Rule]], str]:

@@ -25,7 +25,7 @@ from relatum.closed_folders import close_folder, make_folder, names_in, status
 from relatum.data.hypergraph import Split
 from relatum.errors import NumericError, RelatumError, SettingError
 from relatum.extras import optional
-from relatum.files import atomic_file, is_there, parse_json, read_whole, stale_temporaries
+from relatum.files import is_there, parse_json, read_whole, stale_temporaries, write_bytes
 from relatum.processes import exists, host
 from relatum.runs.fit import Watch, train_model
 from relatum.runs.spec import Spec
@@ -266,7 +266,7 @@ def bind(folder: Path, plan: Plan, shared: Shared) -> None:
         require_folder(folder, plan)  # once more: another process may have come first
         make_folder(folder)
         if not is_there(folder / _STUDY):
-            _write(folder / _STUDY, json.dumps(plan.to_json(), indent=1) + "\n")
+            write_bytes(folder / _STUDY, (json.dumps(plan.to_json(), indent=1) + "\n").encode())
 
 
 def save_best(folder: Path, study: Study) -> None:
@@ -278,7 +278,7 @@ def save_best(folder: Path, study: Study) -> None:
             text = comment + study.spec_of(best[0].params).to_toml()
             path = folder / BEST
             if not is_there(path) or read_whole(path) != text.encode():
-                _write(path, text)
+                write_bytes(path, text.encode())
 
 
 def _difference(before: Mapping[str, Any], now: Mapping[str, Any], path: str = "") -> str:
@@ -290,8 +290,3 @@ def _difference(before: Mapping[str, Any], now: Mapping[str, Any], path: str = "
         if old != new:
             return f"{path}{key} = {old}, not {new}"
     return "other settings"
-
-
-def _write(path: Path, text: str) -> None:
-    with atomic_file(path) as file:
-        file.write(text.encode())
