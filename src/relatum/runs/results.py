@@ -20,7 +20,7 @@ from relatum.data.hypergraph import Split
 from relatum.data.quality import describe
 from relatum.datasets.load import load
 from relatum.errors import DataError, RelatumError
-from relatum.files import atomic_file, parse_json, read_whole
+from relatum.files import parse_json, read_whole, write_bytes
 from relatum.inference.evaluation import SIZE
 from relatum.inference.validation import validator
 from relatum.models import MODELS
@@ -59,8 +59,7 @@ def save_results(path: Path, results: dict[str, Any]) -> None:
     """Write results as JSON, atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     close_folder(path, within=path.parent)
-    with atomic_file(path) as file:
-        file.write((json.dumps(results, indent=1) + "\n").encode())
+    write_bytes(path, (json.dumps(results, indent=1) + "\n").encode())
 
 
 def result_of(folder: Path) -> dict[str, Any]:
