@@ -57,7 +57,9 @@ def test_the_shim_strikes_the_call_that_it_is_told_to(
 
 
 @LINUX
-@pytest.mark.parametrize("attacks", [("kills", "pairs", "faults"), ("damage", "fuzz", "surroundings")], ids=" ".join)
+@pytest.mark.parametrize(
+    "attacks", [("kills", "pairs", "faults"), ("damage", "fuzz", "surroundings"), ("server",)], ids=" ".join
+)
 def test_the_campaign_in_its_short_form_breaks_nothing(attacks: tuple[str, ...]) -> None:
     command = [sys.executable, "-m", "torture", *attacks, "--short"]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
