@@ -130,6 +130,7 @@ def test_differences_are_shown_where_they_would_not_be_seen() -> None:
     assert shown_apart(["Bob", "Bob "]) == ["'Bob'", r"'Bob\x20'"]
     assert shown_apart(["Bob", "bob"]) == ["'Bob'", "'bob'"]
     assert shown_apart(["caf\u00e9", "cafe\u0301"]) == [r"'caf\xe9'", r"'cafe\u0301'"]
+    assert shown_apart(["\u212b", "\u00c5"]) == [r"'\u212b'", r"'\xc5'"]  # the sign of a unit and a letter
     assert shown_apart(["T\u0435a", "Tea"]) == [r"'T\u0435a'", "'Tea'"]
     long = "x" * 200
     assert all(len(shown) < 70 for shown in shown_apart([f"{long}a{long}", f"{long}\u0430{long}"]))

@@ -269,8 +269,8 @@ def shown_apart(names: Sequence[str]) -> list[str]:
 
 def _differences(name: str, other: str) -> set[int]:
     """Return at which characters a name is not as another one."""
-    if name.casefold() == other.casefold():
-        return set()  # which is seen as it is
+    if name.casefold() == other.casefold() and _composed(name) != _composed(other):
+        return set()  # the case of letters is seen as it is
     matcher = SequenceMatcher(None, name[:_COMPARED], other[:_COMPARED], autojunk=False)
     return {at for tag, first, last, _, _ in matcher.get_opcodes() if tag != "equal" for at in range(first, last)}
 
