@@ -38,7 +38,6 @@ REFUSALS = {
 _PIECE = 1 << 12  # bytes that are looked at before they are counted
 _MOST_PIPELINED = 16  # requests that a client may send before it has an answer
 _LINGER = 1.0  # seconds in which a client that was refused may read why
-_THROWN_BYTES = 1 << 17  # that are read of it meanwhile, and thrown away
 _OWN_FILES = 64  # that are left to everything but connections
 _TOLD_EVERY = 60.0  # seconds
 
@@ -110,7 +109,7 @@ class Connection(HttpToolsProtocol):
         self._in_body = False
         self._waits_since: float | None = self.loop.time()  # for the client; None while the client waits
         self._unread_since: float | None = None  # an answer is on its way
-        self._refused_at: float | None = None  # what comes is thrown away
+        self._refused_at: float | None = None  # nothing more is read
         self._fault = 400
         self._clock: asyncio.TimerHandle | None = None
 
@@ -129,22 +128,13 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take bytes, a piece at a time, until it is too much."""
-        if len(data) <= _PIECE:
-            self._take(data)
-            return
         for start in range(0, len(data), _PIECE):
-            self._take(data[start : start + _PIECE])
-            if self._refused_at is not None:  # the rest is not looked at
-                self._taken += len(data) - start
-                return
+            if self._refused_at is None:
+                self._take(data[start : start + _PIECE])
 
     def _take(self, data: bytes) -> None:
         self._unset_keepalive_if_required()
         self._taken += len(data)
-        if self._refused_at is not None:
-            if self._taken > _THROWN_BYTES:
-                self.transport.pause_reading()
-            return
         if self.transport.is_closing():
             return
         try:
@@ -228,13 +218,14 @@ class Connection(HttpToolsProtocol):
             self._front.waiting.pop(self, None)
 
     def _let_go(self) -> None:
-        """End the connection when its client has, or soon: closed at once, what was said could be lost on its way."""
+        """End the connection soon, and read no more of it: closed at once, what was said could be lost on its way."""
         self._unset_keepalive_if_required()
         self._taken, self._refused_at, self._waits_since = 0, self.loop.time(), None
         self._front.waiting[self] = None
         self._front.waiting.move_to_end(self, last=False)
         with contextlib.suppress(NotImplementedError):
             self.transport.write_eof()
+        self.flow.pause_reading()
 
 
 def _reply(status: int, headers: list[tuple[bytes, bytes]]) -> bytes:
