@@ -19,7 +19,7 @@ from relatum.serving.errors import RequestError
 from relatum.serving.hosted import HostedRuns
 from relatum.serving.pages import render
 from relatum.serving.security import ServerSettings
-from relatum.time_limit import Deadline
+from relatum.time_limit import Deadline, TimeOverError
 from relatum.version import __version__
 
 if TYPE_CHECKING:
@@ -80,8 +80,8 @@ class Workers:
         try:
             async with asyncio.timeout(self.seconds) as clock:
                 return await asyncio.wrap_future(at_work)  # what waits is not begun once nobody waits for it
-        except TimeoutError:
-            if not clock.expired():  # it is the work's own
+        except (TimeoutError, TimeOverError) as error:
+            if isinstance(error, TimeoutError) and not clock.expired():  # it is the work's own
                 raise
             text = f"the answer takes longer than {self.seconds:g} seconds; ask for less, or start the server with --seconds"
             raise RequestError(503, text, retry_after=_RETRY_AFTER) from None
