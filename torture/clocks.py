@@ -1,11 +1,11 @@
 """Expensive requests with little time: by Python, on the command line and of a server, whose other clients go on.
 
 None may take longer than 1.5 times its limit. Beside that each has a quarter of a second, and the time that it waited for a
-processor after its limit, since others had it: Linux counts that for each thread. Compiling kernels counts for no limit. A
-command also has the time that the cheapest question takes, most of it to start.
+processor after its limit, since others had it: Linux counts that for each thread. Compiling and loading kernels counts for
+no limit. A command also has the time that the cheapest question takes, most of it to start.
 
-A request to the server must leave it without work, whether it was answered, refused or abandoned; and a plain question that
-a second client asks meanwhile is answered at once.
+A request to the server must leave it without work, whether it was answered, refused or abandoned. A plain question that a
+second client asks meanwhile is answered at once; it may be refused only if it was without a processor for half of its time.
 """
 
 from __future__ import annotations
@@ -216,8 +216,10 @@ class _Server:
             begun = time.monotonic()
             status = self.get(path)
             taken = time.monotonic() - begun
-        if status != 200 or taken > _QUICK + waiting.seconds:
-            return f"a second client's plain question: status {status} after {taken:.2f} s"
+        starved = waiting.seconds > _SERVER_LIMIT / 2  # then its own time may be over, too
+        if taken > _QUICK + waiting.seconds or not (status == 200 or (status == 503 and starved)):
+            late = f"{waiting.seconds:.2f} s of it without a processor"
+            return f"a second client's plain question: status {status} after {taken:.2f} s, {late}"
         return None
 
     def _free(self, waiting: _Waiting) -> str | None:

@@ -287,6 +287,7 @@ class Run(Trained):
             seconds: when to stop with the best that was found; None is no limit.
             coverage: the share of sets of new rows that hold the missing one, for a query with one predicted link.
         """
+        self.ready()
         with Deadline(seconds):
             return joined_query(self, self.parsed(query), k, new_only=new_only, seconds=seconds, coverage=coverage)
 
@@ -301,6 +302,7 @@ class Run(Trained):
             seconds: when to stop with the best that was found; None is no limit.
             coverage: the share of sets of new rows that hold the missing one, for a query with one predicted link.
         """
+        self.ready()
         with Deadline(seconds):
             return answer_sql(self, text, conjunction=conjunction, seconds=seconds, coverage=coverage)
 

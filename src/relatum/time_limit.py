@@ -3,7 +3,7 @@
 A search that reaches its deadline returns the best found so far. Other loops, whose length depends on what is asked, call
 `check_time`: it raises where the work that this thread does is over, because its time is, or because nobody waits for it.
 
-Compiling kernels does not count: it comes once per machine, and must not change what is found or learned the first time.
+Compiling and loading kernels does not count: it comes once, and must not change what is found or learned the first time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def leave_out(seconds: float) -> None:
 
 
 def now() -> float:
-    """Return the seconds of a clock that stands still while kernels are compiled."""
+    """Return the seconds of a clock that stands still while kernels are compiled or loaded."""
     return time.monotonic() - _left_out
 
 

@@ -59,6 +59,7 @@ def query(
     from relatum.time_limit import Deadline
 
     loaded = Run.load(run)
+    loaded.ready()
     with Deadline(seconds or None):
         _answer(loaded, text, k, mode, new=new, seconds=seconds, explain=explain, coverage=coverage, json=json)
 

@@ -84,6 +84,7 @@ class _KernelCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return what is kept for a signature, or None; what is damaged is forgotten."""
         require_addresses(_ROOM)
+        began = time.monotonic()
         try:
             return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except MemoryError:
@@ -93,6 +94,9 @@ class _KernelCache(FunctionCache):
             with suppress(OSError):
                 self.flush()  # type: ignore[no-untyped-call]
             return None
+        finally:
+            if not _compilation.at_work:  # reading comes once per process, as compiling does per machine
+                leave_out(time.monotonic() - began)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled, if there is room."""
@@ -127,6 +131,11 @@ class _Compilation(event.Listener):
     def __init__(self) -> None:
         self._depth, self._began = 0, 0.0
 
+    @property
+    def at_work(self) -> bool:
+        """Whether something is being compiled."""
+        return self._depth > 0
+
     def on_start(self, event: event.Event) -> None:
         if self._depth == 0:
             self._began = time.monotonic()
@@ -144,7 +153,8 @@ class _Compilation(event.Listener):
             leave_out(time.monotonic() - self._began)
 
 
-event.register("numba:compile", _Compilation())  # type: ignore[no-untyped-call]
+_compilation = _Compilation()
+event.register("numba:compile", _compilation)  # type: ignore[no-untyped-call]
 
 _F = np.float32
 

@@ -137,6 +137,10 @@ class Trained:
             )
         return split
 
+    def ready(self) -> None:
+        """Load what all answers rest on, which is else done when it is needed: no limit of time counts that."""
+        _ = self.split, self.validated, self.stored, self.known
+
     @cached_property
     def training_facts(self) -> Hypergraph:
         """The facts that the model has learned, and that evidence is read from."""
@@ -293,6 +297,7 @@ class Trained:
             new_only: leave out those that follow from what is known already.
             seconds: when to stop with the best that was found; None is no limit.
         """
+        self.ready()
         with (
             progress("looking for answers", 0 if seconds is None else int(1000 * seconds)) as advance,
             Deadline(seconds, advance if seconds else None) as limit,

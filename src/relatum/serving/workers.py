@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from relatum.serving.errors import RequestError
-from relatum.time_limit import Deadline
+from relatum.time_limit import Deadline, TimeOverError
 
 _Found = TypeVar("_Found")
 _RETRY_AFTER = 1  # seconds
@@ -72,8 +72,8 @@ class Workers:
                 self._begin(piece)
                 found: _Found = await piece.answer
                 return found
-        except TimeoutError:
-            if not piece.clock.expired():  # it is the work's own
+        except (TimeoutError, TimeOverError) as error:
+            if isinstance(error, TimeoutError) and not piece.clock.expired():  # it is the work's own
                 raise
             text = (
                 f"the answer takes longer than {self._seconds:g} seconds; ask for less, or start the server with --seconds"
