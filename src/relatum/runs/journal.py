@@ -19,8 +19,11 @@ from relatum.files import drop_torn_line, is_there, parse_json, read_whole
 _Positive = Annotated[float, Within(0, 1e15)]  # of seconds and of ranks
 
 
-class _Counts(TypedDict, total=False):
-    """How many facts came in an update, and what became of them."""
+_From = TypedDict("_From", {"from": str})
+
+
+class Folded(_From, total=False):
+    """What was folded into a run after training: how many facts came, what became of them, and how it went."""
 
     facts: Count
     repeated: Count
@@ -31,25 +34,10 @@ class _Counts(TypedDict, total=False):
     among_known_entities: Count
     new_entities: Required[Count]
     refitted_entities: Count
-
-
-_From = TypedDict("_From", {"from": str})
-
-
-class Folded(_Counts, _From, total=False):
-    """What was folded into a run, as its environment has it."""
-
     model: str | None
     checksums: dict[str, str]
     seed: Count
     versions: dict[str, str]
-
-
-class Update(_Counts, _From, total=False):
-    """What was folded into a run, as its journal has it."""
-
-    event: str
-    time: Required[_Positive]
     seconds: _Positive
     valid_facts: Count
     valid_mrr_before: Share | None
@@ -59,6 +47,13 @@ class Update(_Counts, _From, total=False):
     own_mrr: Share
     own_mean_rank_start: _Positive
     own_mean_rank: _Positive
+
+
+class Update(Folded):
+    """The same as an event."""
+
+    event: str
+    time: _Positive
 
 
 class Event(TypedDict):
