@@ -30,10 +30,8 @@ def new_keys() -> npt.NDArray[np.uint64]:
     return np.frombuffer(secrets.token_bytes(24), np.uint64) | _U(1)
 
 
-def _instruction(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that stands for a few instructions wherever a kernel calls it."""
-    found: Callable[..., Any] = intrinsic(function)
-    return found
+# What it makes of a function stands for a few instructions wherever a kernel calls it.
+_instruction: Callable[[Callable[..., Any]], Callable[..., Any]] = intrinsic
 
 
 @_instruction

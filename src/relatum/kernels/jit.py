@@ -58,24 +58,18 @@ def fastmath_inline(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _compile(function: Callable[..., Any], fastmath: bool | set[str], *, inline: bool = False) -> Callable[..., Any]:
-    compiled: Callable[..., Any] = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath, forceinline=inline)(
-        function
-    )
-    _keep_compiled(compiled, function)
-    return compiled
-
-
-def _keep_compiled(compiled: Any, function: Callable[..., Any]) -> None:
-    """Have the code that is compiled of a function kept, if there is a folder for it."""
+    """Return the function compiled at its first call; what is compiled is kept, if there is a folder for it."""
+    compile_of = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath, forceinline=inline)
+    compiled: Any = compile_of(function)
     folder, fault = _folder()
-    if fault is not None:
-        return
-    previous = numba.config.CACHE_DIR  # type: ignore[attr-defined]
-    numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
-    try:
-        compiled._cache = _KernelCache(function)  # type: ignore[no-untyped-call]  # what `njit(cache=True)` does, with a cache that mends itself
-    finally:
-        numba.config.CACHE_DIR = previous  # type: ignore[attr-defined]
+    if fault is None:
+        previous = numba.config.CACHE_DIR  # type: ignore[attr-defined]
+        numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
+        try:  # what `njit(cache=True)` does, with a cache that mends itself
+            compiled._cache = _KernelCache(function)  # type: ignore[no-untyped-call]
+        finally:
+            numba.config.CACHE_DIR = previous  # type: ignore[attr-defined]
+    return compiled  # type: ignore[no-any-return]
 
 
 class _KernelCache(FunctionCache):
