@@ -17,7 +17,10 @@ from contextvars import ContextVar, Token
 
 from relatum.errors import RelatumError, SettingError
 
-_GRACE = 0.25  # of its seconds, for what there is to say of what a search has found
+_GRACE, _LEAST_GRACE = (
+    0.25,
+    0.1,
+)  # of its seconds, and at least in seconds, for what there is to say of what a search has found
 _LOOK = 0.05  # seconds between two looks at the clock while a lock is waited for
 _left_out = 0.0  # seconds of this process that count for no limit
 
@@ -57,7 +60,7 @@ class Deadline:
         self._began = self._last = now()
         self._end = self._given_up = math.inf
         if seconds is not None:
-            self._end, self._given_up = self._began + seconds, self._began + (1 + _GRACE) * seconds
+            self._end, self._given_up = self._began + seconds, self._began + seconds + max(_GRACE * seconds, _LEAST_GRACE)
             if self._outer is not None:
                 self._end = min(self._end, self._outer._end)
         self.stopped = self._is_cancelled = False

@@ -52,7 +52,7 @@ def test_evaluate_is_one_json_object_for_programs(run: Relatum, trained: str, sp
     found = json.loads(out)
     loaded = Trained.load(trained)
     ranks = loaded.evaluate(split, raw=raw).ranks
-    assert found.keys() == METRICS | {"mrr_interval", "mrr_macro", "by", "calibration"}
+    assert found.keys() == METRICS | {"mrr_interval", "mrr_macro", "by", "calibration", "in_train"}
     assert {key: found[key] for key in METRICS} == ranks.metrics.to_json()
     low, high = found["mrr_interval"]
     assert low <= found["mrr"] <= high

@@ -71,7 +71,7 @@ def test_vectors_help_where_names_tell_and_do_no_harm_where_not(stores: tuple[Ro
         models = fit_columns(hidden, columns=[("schools", "state"), ("schools", "size")])
         truth = hidden["schools"].column("state")[rows].astype(np.int64)
         shares.append(accuracy(models.answer("schools", "state", rows).best, truth))
-        again = ColumnModels.from_json(models.to_json(), hidden)
+        again = ColumnModels.from_json(models.to_json(), store=hidden)
         assert again.answer("schools", "state", rows).probabilities.tolist() == (
             models.answer("schools", "state", rows).probabilities.tolist()
         )

@@ -102,7 +102,6 @@ def test_a_reference_to_no_single_rows_leads_nowhere() -> None:
     [
         Path("None"),
         Path("ArtistId", (3,)),
-        Path("ArtistId", (-1,)),
         Path("Playlist", back=("Listed", 1)),
         Path("Genre", (0,)),
     ],

@@ -179,7 +179,7 @@ def test_files_that_memory_cannot_hold_are_refused_before_they_are_read(
     monkeypatch.setattr(memory, "_last", (-math.inf, 0))
     with (saved / name).open("r+b") as file:
         file.truncate((16 << 20) + 1)  # bytes that the disk need not hold; 16 MB always fit
-    with mistake("damaged-file"):
+    with mistake("larger-than-memory"):
         load_model(saved)
 
 

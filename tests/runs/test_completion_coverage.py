@@ -120,8 +120,12 @@ def test_it_is_kept_with_the_run_and_found_by_the_facts_of_one_that_has_none(run
     without.answer_sets = None
     assert [list(without.complete(question, coverage=0.9)) for question in asked] == wanted
     assert without.answer_sets_by_facts is not None
-    assert without.answer_sets_by_facts.to_json() == json.loads(before)
-    for text, code in (("[1, 2", "damaged-file"), ('{"version": 1}', "damaged-file"), ('{"version": 7}', "other-format")):
+    assert without.answer_sets_by_facts.to_json().items() <= json.loads(before).items()
+    for text, code in (
+        ("[1, 2", "damaged-file"),
+        ('{"version": 1}', "damaged-file"),
+        (before.replace('"version": 1', '"version": 7'), "other-format"),
+    ):
         path.write_text(text)
         with mistake(code):
             Run.load(folder).complete("lives(p3, ?)", coverage=0.9)

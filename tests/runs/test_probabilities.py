@@ -102,7 +102,7 @@ def test_they_are_kept_with_the_run_and_damage_is_told_in_one_line(run: Run, tmp
     saved = run.save(tmp_path / "saved")
     assert saved.complete("speaks(p3, ?)") == run.complete("speaks(p3, ?)")
     (tmp_path / "saved" / "answer_calibration.json").write_text(json.dumps({"version": 1}))
-    with mistake("other-format"):
+    with mistake("damaged-file"):
         Run.load(tmp_path / "saved").complete("speaks(p3, ?)")
 
 

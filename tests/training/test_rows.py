@@ -15,6 +15,7 @@ from relatum.kernels import parallel
 from relatum.models import MODELS
 from relatum.models.base import Model, Parameters
 from relatum.models.training_protocols import Gradient, Objective, QuestionBatch
+from relatum.training.batches import draw_pool
 from relatum.training.loop import State, start, train
 from relatum.training.rows import QuestionRows, Rows, rows_of
 from relatum.training.settings import OBJECTIVES, TrainingSettings
@@ -214,22 +215,18 @@ def test_damping_decides_what_a_question_weighs(damping: float) -> None:
 
 
 def test_a_pool_has_the_share_of_entities_that_the_relation_is_known_with() -> None:
-    graph = made_graph(500, 30)
-    rows = QuestionRows(
-        made_case("reale", graph).model, questions_of(graph), changed(num_negatives=40, in_relation_share=0.5), 0
-    )
+    graph, rng = made_graph(500, 30), np.random.default_rng(0)
+    some, most = changed(num_negatives=40, in_relation_share=0.5), changed(num_negatives=100, in_relation_share=0.9)
+    rows = QuestionRows(made_case("reale", graph).model, questions_of(graph), some, 0)
     for questions in rows.questions:
-        pool = rows._pool(questions, np.random.default_rng(0))
-        assert pool is not None
+        pool = draw_pool(questions.related.astype(np.int64), len(graph.entities), some, rng)
         assert len(pool) == 40
         assert np.isin(pool, questions.related).sum() >= 20
-    few = rows.questions[0]
-    everyone = QuestionRows(
-        made_case("reale", graph).model, questions_of(graph), changed(num_negatives=100, in_relation_share=0.9), 0
-    )
-    assert np.isin(few.related, everyone._pool(few, np.random.default_rng(0))).all()  # type: ignore[arg-type]
+    few = rows.questions[0].related.astype(np.int64)
+    assert np.isin(few, draw_pool(few, len(graph.entities), most, rng)).all()
     by_all = question_rows(rows.model, graph, changed(negative_sampling="all-entities"), 0)
-    assert by_all._pool(few, np.random.default_rng(0)) is None
+    by_all.start_epoch(0)
+    assert by_all.needs(0).entities is None
 
 
 @pytest.mark.parametrize("table", ["entities", "relations", "bias"])
