@@ -108,7 +108,7 @@ def test_times_far_apart_and_times_of_nothing_can_be_drawn(tmp_path: Path) -> No
         write_result(tmp_path / "all", model, "jf17k", model, [0.5], course=course)
     with styled():
         for folder in ("hype", "rae", "all"):
-            figure = draw_time("jf17k", read_results(tmp_path / folder).results).figure
+            figure, _ = draw_time("jf17k", read_results(tmp_path / folder).results)
             assert figure is not None
             figure.draw_without_rendering()
 
