@@ -20,6 +20,7 @@ DIST = ROOT / "dist"
 NEEDED = (
     "py.typed",
     "cli/demo.toml",
+    "datasets/registry.toml",
     "cli/world.sql",
     "datasets/example/train.txt",
     "paper/figures.mplstyle",
