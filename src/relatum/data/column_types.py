@@ -24,17 +24,13 @@ _FORMAT, _VERSION = "relatum-column-types", 1
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """What the entities of a column are.
+    """What the entities of a column are."""
 
-    Attributes:
-        entity_type: what stands before the colon in their names; None if their names are the values alone.
-        value_type: what the values are: `whole` numbers, any `number`, or `text`.
-        nullable: whether NULL was taken for a value, which is then called so.
-    """
-
+    # what stands before the colon in their names; None if their names are the values alone
     entity_type: str | None = None
+    # what the values are: `whole` numbers, any `number`, or `text`
     value_type: Literal["whole", "number", "text"] = "text"
-    nullable: bool = False
+    nullable: bool = False  # whether NULL was taken for a value, which is then called so
 
     @property
     def prefix(self) -> str:

@@ -28,16 +28,12 @@ DERIVATION_FILES = (DERIVATIONS, "ops-logs.txt")  # where they can be, the first
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """How one relation came to be.
+    """How one relation came to be."""
 
-    Attributes:
-        operation: the last operation, one of `OPERATIONS`, or `ELEMENTARY`.
-        depth: how many operations stand one above the other; 0 for an elementary relation.
-        expression: the whole expression over elementary relations, as `algebra.parse` reads it; None if it is not known.
-    """
-
-    operation: str
+    operation: str  # the last operation, one of `OPERATIONS`, or `ELEMENTARY`
+    # how many operations stand one above the other; 0 for an elementary relation
     depth: Annotated[int, Within(0, 1_000_000)]
+    # the whole expression over elementary relations, as `algebra.parse` reads it; None if it is not known
     expression: str | None = None
 
     def __post_init__(self) -> None:

@@ -25,22 +25,14 @@ _ABOVE_EXPECTED = 2.0  # times as many as expected by chance is a leak
 
 @dataclass(frozen=True)
 class Leak:
-    """Test facts of one relation that are columns of training facts.
+    """Test facts of one relation that are columns of training facts."""
 
-    Attributes:
-        relation: the relation of the test facts.
-        source: the relation of the training facts; it may be the same.
-        columns: for each position of the relation, the position of the source that holds the same entity.
-        found: how many test facts of the relation such a training fact is there for.
-        test: how many there are.
-        expected: the share that would be found if one entity of each test fact were any other that the relation has there.
-    """
-
-    relation: RelationSchema
-    source: RelationSchema
-    columns: tuple[int, ...]
-    found: int
+    relation: RelationSchema  # the relation of the test facts
+    source: RelationSchema  # the relation of the training facts; it may be the same
+    columns: tuple[int, ...]  # for each position of the relation, the position of the source that holds the same entity
+    found: int  # how many test facts of the relation such a training fact is there for
     test: int
+    # the share that would be found if one entity of each test fact were any other that the relation has there
     expected: float
 
     @property
@@ -59,19 +51,12 @@ class Leak:
 
 @dataclass(frozen=True)
 class Leakage:
-    """All leaks, those of most facts first.
-
-    Attributes:
-        leaks: the leaks.
-        facts: distinct test facts that follow by at least one of them.
-        test: distinct test facts.
-        complete: whether all ways to choose columns were tried; where there are too many, some are not.
-    """
+    """All leaks, those of most facts first."""
 
     leaks: tuple[Leak, ...]
-    facts: int
-    test: int
-    complete: bool
+    facts: int  # distinct test facts that follow by at least one of them
+    test: int  # distinct test facts
+    complete: bool  # whether all ways to choose columns were tried; where there are too many, some are not
 
     def to_json(self) -> dict[str, Any]:
         """Return the leaks as plain data."""

@@ -17,23 +17,15 @@ from relatum.errors import DataError, UnknownNameError
 
 @dataclass(frozen=True, eq=False)
 class MergedSplit:
-    """A split with more facts, and how they got in.
+    """A split with more facts, and how they got in."""
 
-    Attributes:
-        split: old and new facts over old and new names, which are numbered in sorted order, as a reader numbers them.
-        before: the old facts alone, over the same names.
-        added: the facts that are new, by part.
-        read: how many facts were given.
-        repeated: how many of them had been given before, in the same part or an earlier one.
-        known: how many of the others the split held already, in whatever part; there they stay.
-    """
-
+    # old and new facts over old and new names, which are numbered in sorted order, as a reader numbers them
     split: Split
-    before: Split
-    added: dict[str, Hypergraph]
-    read: int
-    repeated: int
-    known: int
+    before: Split  # the old facts alone, over the same names
+    added: dict[str, Hypergraph]  # the facts that are new, by part
+    read: int  # how many facts were given
+    repeated: int  # how many of them had been given before, in the same part or an earlier one
+    known: int  # how many of the others the split held already, in whatever part; there they stay
 
 
 def merge(split: Split, more: Split) -> MergedSplit:

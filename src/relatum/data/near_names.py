@@ -131,19 +131,13 @@ def _forms(names: Sequence[str]) -> tuple[list[str], list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class NearNames:
-    """How many groups of names differ only in what people overlook.
-
-    Attributes:
-        groups: how many there are.
-        names: how many names are in one.
-        kinds: by kind of difference, in how many groups names differ in it; kinds that do not occur are left out.
-        examples: by kind, the names of the first groups.
-    """
+    """How many groups of names differ only in what people overlook."""
 
     groups: int
-    names: int
+    names: int  # how many names are in one
+    # by kind of difference, in how many groups names differ in it; kinds that do not occur are left out
     kinds: dict[str, int]
-    examples: dict[str, tuple[tuple[str, ...], ...]]
+    examples: dict[str, tuple[tuple[str, ...], ...]]  # by kind, the names of the first groups
 
     def to_json(self) -> dict[str, Any]:
         """Return the counts and examples as plain data."""

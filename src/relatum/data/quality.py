@@ -59,31 +59,19 @@ def describe(split: Split) -> Description:
 
 @dataclass(frozen=True)
 class DataQuality:
-    """What may spoil training on a split or results from it; counts are of facts unless said otherwise.
+    """What may spoil training on a split or results from it; counts are of facts unless said otherwise."""
 
-    Attributes:
-        duplicates: by part, facts that repeat an earlier one of the same part.
-        overlap: by pair of parts ("valid/test"), distinct facts that are in both.
-        unseen_entities: by part, entities that never occur in train.
-        unseen_relations: by part, relations that never occur in train.
-        unseen_facts: by part, facts that hold an entity or relation that never occurs in train.
-        degree_one: entities that occur exactly once in train.
-        close: by arity, test facts that differ from a fact of train or valid in a single position, and all test facts.
-        leakage: test facts that follow from training facts by permuting or dropping columns.
-        near_names: of entities and of relations, names that differ only in what people overlook.
-        skipped: the lines that were passed over when the files were read.
-    """
-
-    duplicates: dict[str, int]
-    overlap: dict[str, int]
-    unseen_entities: dict[str, int]
-    unseen_relations: dict[str, int]
-    unseen_facts: dict[str, int]
-    degree_one: int
+    duplicates: dict[str, int]  # by part, facts that repeat an earlier one of the same part
+    overlap: dict[str, int]  # by pair of parts ("valid/test"), distinct facts that are in both
+    unseen_entities: dict[str, int]  # by part, entities that never occur in train
+    unseen_relations: dict[str, int]  # by part, relations that never occur in train
+    unseen_facts: dict[str, int]  # by part, facts that hold an entity or relation that never occurs in train
+    degree_one: int  # entities that occur exactly once in train
+    # by arity, test facts that differ from a fact of train or valid in a single position, and all test facts
     close: dict[int, tuple[int, int]]
-    leakage: Leakage
-    near_names: dict[str, NearNames]
-    skipped: tuple[str, ...]
+    leakage: Leakage  # test facts that follow from training facts by permuting or dropping columns
+    near_names: dict[str, NearNames]  # of entities and of relations, names that differ only in what people overlook
+    skipped: tuple[str, ...]  # the lines that were passed over when the files were read
 
     def to_json(self) -> dict[str, Any]:
         """Return the findings as plain data."""

@@ -25,23 +25,15 @@ _FORMAT, _VERSION = "relatum-questions", 1
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Questions:
-    """All distinct questions at one position of one relation.
-
-    Attributes:
-        relation: the relation.
-        position: the position that is open.
-        given: int32[n, arity - 1], the entities at the other positions, in their order; sorted, no two rows are equal.
-        answers: the answers of question 0, then those of question 1, ..., each ascending.
-        starts: int64[n + 1]: question i has answers[starts[i] : starts[i + 1]].
-        related: every entity that stands at any position of the relation, ascending.
-    """
+    """All distinct questions at one position of one relation."""
 
     relation: int
-    position: int
+    position: int  # the position that is open
+    # int32[n, arity - 1], the entities at the other positions, in their order; sorted, no two rows are equal
     given: Ids
-    answers: Ids
-    starts: Int64
-    related: Ids
+    answers: Ids  # the answers of question 0, then those of question 1, ..., each ascending
+    starts: Int64  # int64[n + 1]: question i has answers[starts[i] : starts[i + 1]]
+    related: Ids  # every entity that stands at any position of the relation, ascending
 
     def __len__(self) -> int:
         return len(self.given)

@@ -32,19 +32,12 @@ Parts = npt.NDArray[np.int8]
 
 @dataclass(frozen=True, slots=True)
 class Bins:
-    """The groups of neighbouring values that a column of numbers or dates was cut into, as text in the column's own form.
+    """The groups of neighbouring values that a column of numbers or dates was cut into, as text in the column's own form."""
 
-    Attributes:
-        edges: the greatest value of each group but the last, ascending.
-        least: the least value seen in each group.
-        greatest: the greatest value seen in each.
-        median: the value in the middle of each.
-    """
-
-    edges: tuple[str, ...]
-    least: tuple[str, ...]
-    greatest: tuple[str, ...]
-    median: tuple[str, ...]
+    edges: tuple[str, ...]  # the greatest value of each group but the last, ascending
+    least: tuple[str, ...]  # the least value seen in each group
+    greatest: tuple[str, ...]  # the greatest value seen in each
+    median: tuple[str, ...]  # the value in the middle of each
 
     def __post_init__(self) -> None:
         count = len(self.edges) + 1
@@ -63,27 +56,17 @@ class Bins:
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A column that became entities.
-
-    Attributes:
-        name: what it is called.
-        entity_type: what the names of its entities begin with.
-        value_type: what its values are: `whole` numbers, any `number`, `date` or `text`.
-        relation: the relation whose facts hold its cells; None if it is kept in the rows alone.
-        position: where in that relation.
-        bins: the groups of values that its entities are, in their order; None where each value is one.
-        part_of: the column of dates that this one is the year, month or weekday of; it is read, never filled.
-        is_generated: whether the database works it out from other columns; it is read, never filled.
-    """
+    """A column that became entities."""
 
     name: str
-    entity_type: str
-    value_type: ValueType = "text"
-    relation: str | None = None
-    position: Count | None = None
-    bins: Bins | None = None
+    entity_type: str  # what the names of its entities begin with
+    value_type: ValueType = "text"  # what its values are: `whole` numbers, any `number`, `date` or `text`
+    relation: str | None = None  # the relation whose facts hold its cells; None if it is kept in the rows alone
+    position: Count | None = None  # where in that relation
+    bins: Bins | None = None  # the groups of values that its entities are, in their order; None where each value is one
+    # the column of dates that this one is the year, month or weekday of; it is read, never filled
     part_of: str | None = None
-    is_generated: bool = False
+    is_generated: bool = False  # whether the database works it out from other columns; it is read, never filled
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,29 +90,18 @@ class Dependency:
 
 @dataclass(frozen=True, slots=True)
 class TableSchema(Declared):
-    """What is known about a table.
-
-    Attributes:
-        name: of the table.
-        shape: what its rows became: facts about an `entity`, the row itself; `fact`s over several entities; or `both`.
-        why: the reason.
-        columns: those that became entities, in their order.
-        keys: sets of columns, no two rows of which are alike; the primary key first.
-        references: its foreign keys and links.
-        label: the columns whose text, with blanks between, is what people call the row.
-        dependencies: which columns determine which.
-        relation: the relation of its n-ary facts, or None.
-    """
+    """What is known about a table."""
 
     name: str
+    # what its rows became: facts about an `entity`, the row itself; `fact`s over several entities; or `both`
     shape: Shape
     why: str
-    columns: tuple[TableColumn, ...]
-    keys: tuple[tuple[str, ...], ...] = ()
-    references: tuple[TableReference, ...] = ()
-    label: tuple[str, ...] = ()
-    dependencies: tuple[Dependency, ...] = ()
-    relation: str | None = None
+    columns: tuple[TableColumn, ...]  # those that became entities, in their order
+    keys: tuple[tuple[str, ...], ...] = ()  # sets of columns, no two rows of which are alike; the primary key first
+    references: tuple[TableReference, ...] = ()  # its foreign keys and links
+    label: tuple[str, ...] = ()  # the columns whose text, with blanks between, is what people call the row
+    dependencies: tuple[Dependency, ...] = ()  # which columns determine which
+    relation: str | None = None  # the relation of its n-ary facts, or None
 
     def index(self, column: str) -> int:
         """Return the number of a column among `columns`."""
@@ -160,18 +132,13 @@ class TableSchema(Declared):
 
 @dataclass(frozen=True, eq=False)
 class RowTable:
-    """The rows of a table.
+    """The rows of a table."""
 
-    Attributes:
-        schema: what is known about the table.
-        cells: int32[columns, rows], what each cell holds by its number in the store's names, or `EMPTY`, or `UNKNOWN`.
-        parts: int8[columns, rows], in which part of the split each cell is: 0 train, 1 valid, 2 test.
-        labels: what people call the rows, or None; one text for each row, empty where there is none.
-    """
-
-    schema: TableSchema
+    schema: TableSchema  # what is known about the table
+    # int32[columns, rows], what each cell holds by its number in the store's names, or `EMPTY`, or `UNKNOWN`
     cells: Ids
-    parts: Parts
+    parts: Parts  # int8[columns, rows], in which part of the split each cell is: 0 train, 1 valid, 2 test
+    # what people call the rows, or None; one text for each row, empty where there is none
     labels: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -219,15 +186,10 @@ class RowTable:
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """Vectors of the rows of a table, by what is in their key.
+    """Vectors of the rows of a table, by what is in their key."""
 
-    Attributes:
-        ids: int32[n], the keys by number in the names of the store, ascending and each once.
-        values: float32[n, d], of length 1 each, so that a product of two is their cosine.
-    """
-
-    ids: Ids
-    values: Float32
+    ids: Ids  # int32[n], the keys by number in the names of the store, ascending and each once
+    values: Float32  # float32[n, d], of length 1 each, so that a product of two is their cosine
 
     def __post_init__(self) -> None:
         if self.values.ndim != 2 or self.ids.shape != (len(self.values),) or not 0 < self.values.shape[1] <= _LONGEST_VECTOR:
@@ -267,21 +229,14 @@ class Vectors:
 
 @dataclass(frozen=True, eq=False)
 class RowStore:
-    """The rows of all imported tables, over names of their own: of entities, and of values that no fact holds.
+    """The rows of all imported tables, over names of their own: of entities, and of values that no fact holds."""
 
-    Attributes:
-        names: all of them, sorted.
-        tables: by name.
-        options: what was chosen for the import, as plain data, by which more rows can be read in the same way.
-        sources: where the tables came from.
-        vectors: of the rows of some tables, by name.
-    """
-
-    names: Vocabulary
-    tables: Mapping[str, RowTable] = field(default_factory=dict)
+    names: Vocabulary  # all of them, sorted
+    tables: Mapping[str, RowTable] = field(default_factory=dict)  # by name
+    # what was chosen for the import, as plain data, by which more rows can be read in the same way
     options: Mapping[str, Any] = field(default_factory=dict)
-    sources: tuple[str, ...] = ()
-    vectors: Mapping[str, Vectors] = field(default_factory=dict)
+    sources: tuple[str, ...] = ()  # where the tables came from
+    vectors: Mapping[str, Vectors] = field(default_factory=dict)  # of the rows of some tables, by name
 
     def __post_init__(self) -> None:
         for name, vectors in self.vectors.items():

@@ -23,40 +23,26 @@ _LEAST = 0.05  # nats that something must add to be named
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """One thing that speaks for an answer.
+    """One thing that speaks for an answer."""
 
-    Attributes:
-        kind: `context`, rows that have the same elsewhere; `copy`, the same value stands at the end of a path; `before` or
-            `after`, it stands in the row beside this one by key; `similar`, rows with similar vectors have it.
-        text: the path or paths, or the key, as people read them: `AlbumId > Album.ArtistId`.
-        values: what the row has at the end of each path, by id; of several values of one path, all.
-        share: how probable the answer is by this alone: P(value | context), the row itself not counted.
-        rows: how many known cells that rests on.
-        nats: how much it adds to the logarithm of the answer's odds.
-    """
-
+    # `context`, rows that have the same elsewhere; `copy`, the same value stands at the end of a path; `before` or
+    # `after`, it stands in the row beside this one by key; `similar`, rows with similar vectors have it
     kind: Literal["context", "copy", "before", "after", "similar"]
-    text: str
-    values: tuple[int, ...]
-    share: float
-    rows: float
-    nats: float
+    text: str  # the path or paths, or the key, as people read them: `AlbumId > Album.ArtistId`
+    values: tuple[int, ...]  # what the row has at the end of each path, by id; of several values of one path, all
+    share: float  # how probable the answer is by this alone: P(value | context), the row itself not counted
+    rows: float  # how many known cells that rests on
+    nats: float  # how much it adds to the logarithm of the answer's odds
 
 
 @dataclass(frozen=True, eq=False)
 class Imputed:
-    """What some cells of a column may hold.
+    """What some cells of a column may hold."""
 
-    Attributes:
-        ids: int64[n, c], candidates by id, most probable first; -1 where there are no more.
-        probabilities: float64[n, c], of each; 0 where there is none.
-        others: float64[n], the probability that it is none of them; with it, each row sums to 1.
-        supports: what speaks for the first candidate of each cell, strongest first, where that was wanted.
-    """
-
-    ids: Int64
-    probabilities: Float64
-    others: Float64
+    ids: Int64  # int64[n, c], candidates by id, most probable first; -1 where there are no more
+    probabilities: Float64  # float64[n, c], of each; 0 where there is none
+    others: Float64  # float64[n], the probability that it is none of them; with it, each row sums to 1
+    # what speaks for the first candidate of each cell, strongest first, where that was wanted
     supports: tuple[tuple[Support, ...], ...] = ()
 
     @property

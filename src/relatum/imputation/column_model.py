@@ -37,47 +37,32 @@ FIRST = 4  # features before those of contexts: the prior, being no candidate, t
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """How sure a column is of rows that come later than all that are known.
+    """How sure a column is of rows that come later than all that are known."""
 
-    Attributes:
-        column: the one that says which rows come later.
-        curve: slope and offset, in logits, as `ColumnModel.curve` has them for other rows.
-    """
-
-    column: str
-    curve: Curve
+    column: str  # the one that says which rows come later
+    curve: Curve  # slope and offset, in logits, as `ColumnModel.curve` has them for other rows
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnModel(Declared):
-    """What was fitted for a column.
-
-    Attributes:
-        table: its table.
-        column: its name.
-        contexts: what is counted.
-        copies: paths that lead to values which the column itself may have.
-        weights: of the features: the prior; being none of the candidates; the mean and the maximum over contexts; each
-            context; being the value of the row before, and after, by key; being the value of each copy; being a value that
-            other rows have with the same in the first columns of the row that speak, which may speak against it; the rows
-            with similar vectors, if they say anything.
-        curve: slope and offset, in logits, from the share of the best candidate to how often it is right.
-        sharpness: what all of that is multiplied by, by validation cells.
-        embedding: the weight of an embedding's scores beside it.
-        vectors: how many rows the prior counts for beside rows with similar vectors; None if these say nothing.
-        later: how sure it is of later rows; None if nothing says which these are.
-    """
+    """What was fitted for a column."""
 
     table: str
     column: str
     contexts: tuple[Context, ...]
-    copies: tuple[Path, ...]
+    copies: tuple[Path, ...]  # paths that lead to values which the column itself may have
+    # of the features: the prior; being none of the candidates; the mean and the maximum over contexts; each context;
+    # being the value of the row before, and after, by key; being the value of each copy; being a value that other
+    # rows have with the same in the first columns of the row that speak, which may speak against it; the rows with
+    # similar vectors, if they say anything
     weights: Annotated[Float64, Within(-1000, 1000, shape=(None,))]
+    # slope and offset, in logits, from the share of the best candidate to how often it is right
     curve: Curve = (1.0, 0.0)
-    sharpness: Annotated[float, Within(0.1, 1000)] = 1.0
-    embedding: Annotated[float, Within(0, 1e30)] = 0.0
+    sharpness: Annotated[float, Within(0.1, 1000)] = 1.0  # what all of that is multiplied by, by validation cells
+    embedding: Annotated[float, Within(0, 1e30)] = 0.0  # the weight of an embedding's scores beside it
+    # how many rows the prior counts for beside rows with similar vectors; None if these say nothing
     vectors: Annotated[float, STRENGTH] | None = None
-    later: Later | None = None
+    later: Later | None = None  # how sure it is of later rows; None if nothing says which these are
 
     def check(self, known: Known) -> None:
         """Refuse weights of other features, and what leads nowhere in the rows."""

@@ -112,22 +112,18 @@ _ORDERED = 500  # values at most that are looked at in their order
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What is counted beside the values of a column.
+    """What is counted beside the values of a column."""
 
-    Attributes:
-        paths: one, or several whose values count together.
-        groups: how many neighbouring values of each path count as one, where they have an order.
-        strength: how many rows what is known without this context counts for beside the rows that have it.
-        share: how much of its rows a value shares with the next one, where values have an order.
-        spread: how much a value of the column itself passes to the next one, where these have an order.
-        parent: the index of the context that this one refines, of whose paths it has one more; None if it stands alone.
-    """
-
-    paths: Annotated[tuple[Path, ...], Within(shape=("paths",))]
+    paths: Annotated[tuple[Path, ...], Within(shape=("paths",))]  # one, or several whose values count together
+    # how many neighbouring values of each path count as one, where they have an order
     groups: Annotated[tuple[Annotated[int, Within(1, 1000)], ...], Within(shape=("paths",))]
+    # how many rows what is known without this context counts for beside the rows that have it
     strength: Annotated[float, STRENGTH] = 1.0
+    # how much of its rows a value shares with the next one, where values have an order
     share: Annotated[float, Within(0, below=1)] = 0.0
+    # how much a value of the column itself passes to the next one, where these have an order
     spread: Annotated[float, Within(0, below=1)] = 0.0
+    # the index of the context that this one refines, of whose paths it has one more; None if it stands alone
     parent: Count | None = None
 
     def text(self, store: RowStore, table: str) -> str:

@@ -44,19 +44,12 @@ class Prior:
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Candidates of some cells.
+    """Candidates of some cells."""
 
-    Attributes:
-        values: int64[m, c], their numbers, -1 for none.
-        own: int64[m], what each cell holds where the counts know it, else -1: it is taken off.
-        share: float64[m, c + 1], the prior share of each, and at the end that of all other values.
-        open: bool[m, c + 1], which of them can be the answer.
-    """
-
-    values: Int64
-    own: Int64
-    share: Float64
-    open: Bool
+    values: Int64  # int64[m, c], their numbers, -1 for none
+    own: Int64  # int64[m], what each cell holds where the counts know it, else -1: it is taken off
+    share: Float64  # float64[m, c + 1], the prior share of each, and at the end that of all other values
+    open: Bool  # bool[m, c + 1], which of them can be the answer
 
     @property
     def right(self) -> Int64:

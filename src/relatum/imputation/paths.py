@@ -21,16 +21,12 @@ _UNIQUE = 0.99  # of what a reference points to: a row for each value, or the re
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A column, and how to get there from a row.
+    """A column, and how to get there from a row."""
 
-    Attributes:
-        column: of the table at the end.
-        references: which references of each table are followed, one after the other, by their index in its schema.
-        back: a table whose rows refer to this one, and the index of the reference; then `references` is empty.
-    """
-
-    column: str
+    column: str  # of the table at the end
+    # which references of each table are followed, one after the other, by their index in its schema
     references: tuple[Count, ...] = ()
+    # a table whose rows refer to this one, and the index of the reference; then `references` is empty
     back: tuple[str, Count] | None = None
 
     def text(self, store: RowStore, table: str) -> str:

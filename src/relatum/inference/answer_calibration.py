@@ -47,31 +47,24 @@ _NOWHERE = -1e6  # instead of minus infinity, through which no gradient goes
 
 @dataclass(frozen=True, eq=False)
 class AnswerCalibration(Declared):
-    """The chance that an answer is true, from its score and the scores of its rivals.
+    """The chance that an answer is true, from its score and the scores of its rivals."""
 
-    Attributes:
-        starts: where the positions of each relation begin among all positions, and their number.
-        centres: of each position, the usual score of the best candidate.
-        weights: of each position, [positions, terms].
-        curves: from log-odds by the weights to those that were observed, for questions without a known answer, and with one:
-            points, float64[2, n], between which they are linear; never falling.
-        scale: what a score is divided by.
-        observed: the share of the true facts that is known.
-        valid: the share of the true facts outside the training facts that validation facts are.
-        test: the same of test facts.
-    """
-
-    starts: Annotated[Int64, Given]
+    starts: Annotated[Int64, Given]  # where the positions of each relation begin among all positions, and their number
+    # of each position, the usual score of the best candidate
     centres: Annotated[Float64, replace(Score, shape=("positions",))]
+    # of each position, [positions, terms]
     weights: Annotated[Float64, Within(-100, 100, shape=("positions", len(_TERMS)))]
+    # from log-odds by the weights to those that were observed, for questions without a known answer, and with one:
+    # points, float64[2, n], between which they are linear; never falling
     curves: tuple[
         Annotated[Float64, replace(Score, shape=(2, "points of one"), rising=True)],
         Annotated[Float64, replace(Score, shape=(2, "points of the other"), rising=True)],
     ]
-    scale: Annotated[float, Within(1e-30, 1e30)]
-    observed: Annotated[float, Within(0, below=1)]
+    scale: Annotated[float, Within(1e-30, 1e30)]  # what a score is divided by
+    observed: Annotated[float, Within(0, below=1)]  # the share of the true facts that is known
+    # the share of the true facts outside the training facts that validation facts are
     valid: Annotated[float, OF_TRUTH]
-    test: Annotated[float, Within(0, below=1)]
+    test: Annotated[float, Within(0, below=1)]  # the same of test facts
 
     @property
     def known(self) -> float:

@@ -21,17 +21,11 @@ _HELD_OUT, _KNOWN = 1_500, 4_000  # facts whose questions are taken, at most; a 
 
 
 class Rivals(NamedTuple):
-    """What an answer to each of some questions competes with.
+    """What an answer to each of some questions competes with."""
 
-    Attributes:
-        scores: of the best candidates that are not known, [n, RIVALS], best first, minus infinity for none.
-        entities: these candidates, -1 for none.
-        known: how many answers are known.
-    """
-
-    scores: Float64
-    entities: Ids
-    known: Int64
+    scores: Float64  # of the best candidates that are not known, [n, RIVALS], best first, minus infinity for none
+    entities: Ids  # these candidates, -1 for none
+    known: Int64  # how many answers are known
 
 
 def rivals_of(scorer: CandidateScorer, position: int, questions: Ids) -> Rivals:
@@ -41,23 +35,14 @@ def rivals_of(scorer: CandidateScorer, position: int, questions: Ids) -> Rivals:
 
 
 class Answered(NamedTuple):
-    """The best candidates of some questions about one position.
+    """The best candidates of some questions about one position."""
 
-    Attributes:
-        relation: what they are about.
-        position: the open one.
-        questions: int32[arity, n].
-        rivals: the candidates.
-        right: which of them are held-out answers, [n, RIVALS].
-        weight: how many questions each stands for.
-    """
-
-    relation: int
-    position: int
-    questions: Ids
-    rivals: Rivals
-    right: Bool
-    weight: Float64
+    relation: int  # what they are about
+    position: int  # the open one
+    questions: Ids  # int32[arity, n]
+    rivals: Rivals  # the candidates
+    right: Bool  # which of them are held-out answers, [n, RIVALS]
+    weight: Float64  # how many questions each stands for
 
 
 def answer_sample(

@@ -49,19 +49,13 @@ Scope = Literal["position", "rest", "all", "column"]
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How well an answer must conform to belong to a set, and what that rests on.
+    """How well an answer must conform to belong to a set, and what that rests on."""
 
-    Attributes:
-        coverage: the share of sets that hold the missing answer.
-        least: the conformity of an answer must be no less; in a column of a table, its probability.
-        facts: validation facts that the limit was found by, or validation cells.
-        scope: whose facts these are: those of the relation, by its own `position`; those of the relations that have too
-            few, the `rest`; those of `all` relations; or cells of the `column`.
-    """
-
-    coverage: float
-    least: float
-    facts: int
+    coverage: float  # the share of sets that hold the missing answer
+    least: float  # the conformity of an answer must be no less; in a column of a table, its probability
+    facts: int  # validation facts that the limit was found by, or validation cells
+    # whose facts these are: those of the relation, by its own `position`; those of the relations that have too few,
+    # the `rest`; those of `all` relations; or cells of the `column`
     scope: Scope
 
     def __str__(self) -> str:
@@ -86,14 +80,10 @@ _Ascending = Annotated[Float64, Within(-2 * _FAR, _FAR, shape=(None,), rising=Tr
 
 @dataclass(frozen=True, eq=False)
 class AnswerSets(Declared):
-    """How well the answers of validation facts conform, and from there how well an answer must to belong to a set.
-
-    Attributes:
-        schema: the relations.
-        conformities: of the answers of validation facts, ascending, for each position of each relation.
-    """
+    """How well the answers of validation facts conform, and from there how well an answer must to belong to a set."""
 
     schema: Annotated[Schema, Given]
+    # of the answers of validation facts, ascending, for each position of each relation
     conformities: Annotated[tuple[tuple[_Ascending, ...], ...], Within(shape=("schema",))]
 
     def limit(self, relation: int, position: int, coverage: float) -> Limit:

@@ -41,17 +41,11 @@ _SMALL = 1e-9
 
 
 class AsAnswers(NamedTuple):
-    """What some facts of one relation are like as answers at each of their positions.
+    """What some facts of one relation are like as answers at each of their positions."""
 
-    Attributes:
-        log_odds: that they are validation facts, [arity, n].
-        known: how many other answers are known, [arity, n].
-        named: whether rules name them, [n].
-    """
-
-    log_odds: Float64
-    known: Int64
-    named: Bool
+    log_odds: Float64  # that they are validation facts, [arity, n]
+    known: Int64  # how many other answers are known, [arity, n]
+    named: Bool  # whether rules name them, [n]
 
     def terms(self, unnamed: float) -> Float64:
         """Return what weights are for, [n, terms]; rules fail to name so large a share of the relation's true facts."""
@@ -81,21 +75,15 @@ def as_answers(calibration: AnswerCalibration, scorer: CandidateScorer, facts: I
 
 @dataclass(frozen=True, eq=False)
 class NewFactCalibration(Declared):
-    """The chance that facts are true which are not known.
-
-    Attributes:
-        weights: of the terms.
-        offsets: of the relations.
-        unnamed: of the relations, the share of the true facts that rules do not name.
-        valid: the share of the true facts outside the training facts that validation facts are.
-        test: the same of test facts.
-    """
+    """The chance that facts are true which are not known."""
 
     weights: Annotated[Float64, Within(-1000, 1000, shape=(len(_TERMS),))]
-    offsets: Annotated[Float64, Within(-1000, 1000, shape=("schema",))]
+    offsets: Annotated[Float64, Within(-1000, 1000, shape=("schema",))]  # of the relations
+    # of the relations, the share of the true facts that rules do not name
     unnamed: Annotated[Float64, Within(1e-15, 1, shape=("schema",))]
+    # the share of the true facts outside the training facts that validation facts are
     valid: Annotated[float, OF_TRUTH]
-    test: Annotated[float, Within(0, below=1)]
+    test: Annotated[float, Within(0, below=1)]  # the same of test facts
 
     @classmethod
     def unfitted(cls, schema: Schema, answers: AnswerCalibration) -> NewFactCalibration:
@@ -126,19 +114,12 @@ class NewFactCalibration(Declared):
 
 
 class Candidates(NamedTuple):
-    """Facts of one relation that may be true.
-
-    Attributes:
-        relation: which one.
-        facts: int32[arity, n].
-        right: which of them are validation facts.
-        weight: how many each stands for.
-    """
+    """Facts of one relation that may be true."""
 
     relation: int
-    facts: Ids
-    right: Bool
-    weight: Float64
+    facts: Ids  # int32[arity, n]
+    right: Bool  # which of them are validation facts
+    weight: Float64  # how many each stands for
 
 
 def best_candidates(calibration: AnswerCalibration, answered: Sequence[Answered]) -> list[Candidates]:

@@ -29,24 +29,15 @@ class Ranks:
     With b candidates that score above the true answer and e others that score exactly as much, the best rank that a sort
     could give it is 1 + b (optimistic), the worst 1 + b + e (pessimistic), and the mean over all orders of the equal ones
     1 + b + e / 2 (realistic).
-
-    Attributes:
-        better: b.
-        equal: e.
-        fact: the number of the fact; the questions of one fact share the number.
-        relation: the id of its relation.
-        arity: its arity.
-        position: the open position.
-        unseen: whether the fact holds an entity that never occurs in the training facts.
     """
 
-    better: Int64
-    equal: Int64
-    fact: Int64
-    relation: Int64
+    better: Int64  # b
+    equal: Int64  # e
+    fact: Int64  # the number of the fact; the questions of one fact share the number
+    relation: Int64  # the id of its relation
     arity: Int64
-    position: Int64
-    unseen: Bool
+    position: Int64  # the open position
+    unseen: Bool  # whether the fact holds an entity that never occurs in the training facts
 
     @property
     def optimistic(self) -> Float64:

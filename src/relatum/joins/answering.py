@@ -27,23 +27,14 @@ _BATCH = 8  # assignments that are extended at once, at first, where many answer
 
 @dataclass(frozen=True, slots=True)
 class WitnessFact:
-    """A fact that an answer rests on.
-
-    Attributes:
-        relation: its relation.
-        entities: its entities, by number.
-        value: 1 if it is known, else how likely it is.
-        known: whether it is known.
-        position: the position at which it answers a question; None for a fact that answers no question.
-        negated: whether the answer rests on it being false.
-    """
+    """A fact that an answer rests on."""
 
     relation: str
-    entities: tuple[int, ...]
-    value: float
+    entities: tuple[int, ...]  # its entities, by number
+    value: float  # 1 if it is known, else how likely it is
     known: bool
-    position: int | None = None
-    negated: bool = False
+    position: int | None = None  # the position at which it answers a question; None for a fact that answers no question
+    negated: bool = False  # whether the answer rests on it being false
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +49,11 @@ class JoinAnswer:
 
 @dataclass(frozen=True, slots=True)
 class JoinAnswers:
-    """The best answers, best first.
-
-    Attributes:
-        answers: these.
-        proven: whether there are surely no better ones.
-        stopped: whether the time was over before that was certain.
-    """
+    """The best answers, best first."""
 
     answers: tuple[JoinAnswer, ...]
-    proven: bool
-    stopped: bool
+    proven: bool  # whether there are surely no better ones
+    stopped: bool  # whether the time was over before that was certain
 
 
 def best_answers(

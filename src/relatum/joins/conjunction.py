@@ -48,20 +48,13 @@ class Negation:
 
 @dataclass(frozen=True, slots=True)
 class Conjunction:
-    """What holds for the terms of the head if all of it does, for the best entities at the other variables.
+    """What holds for the terms of the head if all of it does, for the best entities at the other variables."""
 
-    Attributes:
-        head: what is answered: a variable, or the entity that alone can stand there.
-        atoms: facts that must hold.
-        negations: what must not.
-        unequal: pairs of terms that are not the same entity.
-        equal: pairs of terms that are; within a negation alone, where the variables are not its own to choose.
-    """
-
-    head: tuple[Term, ...]
-    atoms: tuple[Stored, ...]
-    negations: tuple[Negation, ...] = ()
-    unequal: tuple[tuple[Term, Term], ...] = ()
+    head: tuple[Term, ...]  # what is answered: a variable, or the entity that alone can stand there
+    atoms: tuple[Stored, ...]  # facts that must hold
+    negations: tuple[Negation, ...] = ()  # what must not
+    unequal: tuple[tuple[Term, Term], ...] = ()  # pairs of terms that are not the same entity
+    # pairs of terms that are; within a negation alone, where the variables are not its own to choose
     equal: tuple[tuple[Term, Term], ...] = ()
 
     @property

@@ -36,19 +36,12 @@ class DirectedAtom:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Variables that are decided, one of them or, by a fact, several, and what can be looked at from then on.
+    """Variables that are decided, one of them or, by a fact, several, and what can be looked at from then on."""
 
-    Attributes:
-        variables: those that are decided; none in the step that is about constants alone.
-        atoms: those whose last variables they are, each directed at one of them.
-        negations: the same of negations.
-        unequal: the same of terms that are not one entity.
-    """
-
-    variables: tuple[int, ...]
-    atoms: tuple[DirectedAtom, ...]
-    negations: tuple[Negation, ...] = ()
-    unequal: tuple[tuple[Term, Term], ...] = ()
+    variables: tuple[int, ...]  # those that are decided; none in the step that is about constants alone
+    atoms: tuple[DirectedAtom, ...]  # those whose last variables they are, each directed at one of them
+    negations: tuple[Negation, ...] = ()  # the same of negations
+    unequal: tuple[tuple[Term, Term], ...] = ()  # the same of terms that are not one entity
 
     @property
     def mentioned(self) -> set[int]:

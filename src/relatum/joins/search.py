@@ -41,21 +41,13 @@ class Found:
 
 @dataclass(slots=True)
 class Work:
-    """What all parts of answering a query share.
+    """What all parts of answering a query share."""
 
-    Attributes:
-        truths: what facts are worth.
-        conjoin: how that becomes the value of several facts.
-        limit: when to stop.
-        least: the value below which nothing is looked for.
-        negated: what facts are worth where they must not hold; None is the same.
-    """
-
-    truths: Truths
-    conjoin: Conjoin
-    limit: Deadline
-    least: float = 0.0
-    negated: Truths | None = None
+    truths: Truths  # what facts are worth
+    conjoin: Conjoin  # how that becomes the value of several facts
+    limit: Deadline  # when to stop
+    least: float = 0.0  # the value below which nothing is looked for
+    negated: Truths | None = None  # what facts are worth where they must not hold; None is the same
     _entities: dict[str, int] = field(default_factory=dict)
     _orders: dict[tuple[int, tuple[int, ...]], tuple[Conjunction, Order]] = field(default_factory=dict)
 
@@ -239,23 +231,15 @@ class Search:
 
 @dataclass(slots=True)
 class _Node:
-    """Assignments of as many steps, best first, of which those from `at` on are still to be looked at.
+    """Assignments of as many steps, best first, of which those from `at` on are still to be looked at."""
 
-    Attributes:
-        depth: how many steps are done.
-        rows: the assignments.
-        values: theirs.
-        rest: what others can reach that extend the same assignment, at most.
-        more: that assignment, its value, how many answers were wanted, and how many seen; None if there are no more.
-        at: the next one.
-    """
-
-    depth: int
+    depth: int  # how many steps are done
     rows: list[Assignment]
     values: Float64
-    rest: float = 0.0
+    rest: float = 0.0  # what others can reach that extend the same assignment, at most
+    # that assignment, its value, how many answers were wanted, and how many seen; None if there are no more
     more: tuple[Assignment, float, int, int] | None = None
-    at: int = 0
+    at: int = 0  # the next one
 
     @property
     def bound(self) -> float:

@@ -200,19 +200,12 @@ def _nothing() -> Float64:
 
 @dataclass(frozen=True, eq=False)
 class Reach:
-    """What sums can reach.
+    """What sums can reach."""
 
-    Attributes:
-        high: bounds from above, [n].
-        children: the same for each candidate of the first variable, [n, candidates].
-        choice: the indices of candidates that were the best together so far, [n, variables].
-        low: the sums with these, [n].
-    """
-
-    high: Float64
-    children: Float64
-    choice: Int64
-    low: Float64
+    high: Float64  # bounds from above, [n]
+    children: Float64  # the same for each candidate of the first variable, [n, candidates]
+    choice: Int64  # the indices of candidates that were the best together so far, [n, variables]
+    low: Float64  # the sums with these, [n]
 
 
 def sigma_of(sigma: str, values: Float64) -> Float64:

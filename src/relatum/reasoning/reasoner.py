@@ -58,19 +58,12 @@ class Window:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What one part of a query is worth for an answer.
+    """What one part of a query is worth for an answer."""
 
-    Attributes:
-        text: the part: a fact, or an operation and what it is applied to.
-        truth: its probability, or its degree of truth where the run is not calibrated.
-        windows: for a fact, the windows in which it stands out most.
-        parts: what the value follows from.
-    """
-
-    text: str
-    truth: float
-    windows: tuple[Window, ...]
-    parts: tuple[Explanation, ...]
+    text: str  # the part: a fact, or an operation and what it is applied to
+    truth: float  # its probability, or its degree of truth where the run is not calibrated
+    windows: tuple[Window, ...]  # for a fact, the windows in which it stands out most
+    parts: tuple[Explanation, ...]  # what the value follows from
 
     def lines(self, depth: int = 0) -> Iterator[str]:
         """Yield the explanation line by line, parts below and to the right of what they explain."""

@@ -21,20 +21,13 @@ from relatum.rules.views import TupleKeys, found_in
 
 @dataclass(frozen=True)
 class ModelEvidence:
-    """How far a model agrees with a rule, on known tuples of its head and on tuples that are not known.
+    """How far a model agrees with a rule, on known tuples of its head and on tuples that are not known."""
 
-    Attributes:
-        facts: how many known tuples of the head were compared.
-        negatives: how many others: known ones with one entity replaced by another of the relation at that position.
-        on_facts: the mean absolute difference between the probabilities that head and body give to the facts.
-        on_negatives: the same of the others.
-        correlation: the rank correlation of the two probabilities over all of them; None where either is constant.
-    """
-
-    facts: int
-    negatives: int
-    on_facts: float
-    on_negatives: float
+    facts: int  # how many known tuples of the head were compared
+    negatives: int  # how many others: known ones with one entity replaced by another of the relation at that position
+    on_facts: float  # the mean absolute difference between the probabilities that head and body give to the facts
+    on_negatives: float  # the same of the others
+    # the rank correlation of the two probabilities over all of them; None where either is constant
     correlation: float | None
 
     def to_json(self) -> dict[str, Any]:

@@ -31,27 +31,17 @@ _WORD_RIGHT = re.compile(r"[^\s,()\[\]=\"']*")
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where a name is being typed.
+    """Where a name is being typed."""
 
-    Attributes:
-        start: where the word begins, its quote included.
-        end: where it ends.
-        typed: what is there of it, without quotes.
-        expects: `relation`, `role` or `entity`.
-        columns: the columns that an entity would stand in, or the relations whose roles fit (position None).
-        language: `sql` or `algebra`, by which names are quoted.
-        operations: whether the name of an operation can stand here.
-        argument: whether a role and an equals sign can begin here.
-    """
-
-    start: int
-    end: int
-    typed: str
-    expects: str
+    start: int  # where the word begins, its quote included
+    end: int  # where it ends
+    typed: str  # what is there of it, without quotes
+    expects: str  # `relation`, `role` or `entity`
+    # the columns that an entity would stand in, or the relations whose roles fit (position None)
     columns: tuple[tuple[str, int | None], ...] = ()
-    language: str = "algebra"
-    operations: bool = False
-    argument: bool = False
+    language: str = "algebra"  # `sql` or `algebra`, by which names are quoted
+    operations: bool = False  # whether the name of an operation can stand here
+    argument: bool = False  # whether a role and an equals sign can begin here
 
 
 def is_sql(text: str) -> bool:

@@ -21,25 +21,15 @@ from relatum.runs.trained import Trained
 
 
 class AnswerBlock(NamedTuple):
-    """Answers to the questions of a block, question by question, the known ones first, and of each sort the best first.
+    """Answers to the questions of a block, question by question, the known ones first, and of each sort the best first."""
 
-    Attributes:
-        questions: how many questions were answered, some of them perhaps by nothing.
-        rows: which question each of the answers is to, ascending.
-        facts: int32[arity, n], the answers with the entities of their questions.
-        ranks: of each answer among those to its question, from 1; known ones and new ones are counted apart.
-        scores: theirs.
-        probabilities: theirs, or None where there were no facts to calibrate with.
-        sources: the split part that holds each already, by its number; -1 for those that are new.
-    """
-
-    questions: int
-    rows: Int64
-    facts: Ids
-    ranks: Int64
+    questions: int  # how many questions were answered, some of them perhaps by nothing
+    rows: Int64  # which question each of the answers is to, ascending
+    facts: Ids  # int32[arity, n], the answers with the entities of their questions
+    ranks: Int64  # of each answer among those to its question, from 1; known ones and new ones are counted apart
     scores: Float32
-    probabilities: Float64 | None
-    sources: Int64
+    probabilities: Float64 | None  # theirs, or None where there were no facts to calibrate with
+    sources: Int64  # the split part that holds each already, by its number; -1 for those that are new
 
     def rows_of(
         self, run: Trained, positions: Sequence[int]

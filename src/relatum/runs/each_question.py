@@ -22,21 +22,13 @@ _MOST = 1 << 31  # combinations of all entities at several positions: more are n
 
 @dataclass(frozen=True, eq=False, slots=True)
 class EachQuestion:
-    """Questions that differ in the entities at some positions, and leave another one open.
+    """Questions that differ in the entities at some positions, and leave another one open."""
 
-    Attributes:
-        relation: what they are about.
-        position: the open one.
-        varying: the positions whose entities vary, ascending; at least one.
-        given: int32[arity], the entities at all other positions; 0 at those that are open or vary.
-        text: as it was asked.
-    """
-
-    relation: RelationSchema
-    position: int
-    varying: tuple[int, ...]
-    given: Ids
-    text: str
+    relation: RelationSchema  # what they are about
+    position: int  # the open one
+    varying: tuple[int, ...]  # the positions whose entities vary, ascending; at least one
+    given: Ids  # int32[arity], the entities at all other positions; 0 at those that are open or vary
+    text: str  # as it was asked
 
     def __str__(self) -> str:
         return self.text

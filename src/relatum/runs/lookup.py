@@ -73,19 +73,13 @@ class EntityColumn:
 
 @dataclass(frozen=True, slots=True)
 class EntityMatch(Record):
-    """An entity found by name.
-
-    Attributes:
-        name: the entity.
-        match: how its name fits: `exact`, `prefix`, `word` (a word begins so), `substring`, or `spelling` (looks alike).
-        facts: how many facts it stands in.
-        columns: where it stands, most facts first.
-    """
+    """An entity found by name."""
 
     name: str
+    # how its name fits: `exact`, `prefix`, `word` (a word begins so), `substring`, or `spelling` (looks alike)
     match: str
-    facts: int
-    columns: tuple[EntityColumn, ...]
+    facts: int  # how many facts it stands in
+    columns: tuple[EntityColumn, ...]  # where it stands, most facts first
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,27 +46,16 @@ class RankedQuery:
 
 @dataclass(frozen=True, slots=True)
 class ShapeQuality(Record):
-    """How well queries of a shape are answered.
+    """How well queries of a shape are answered."""
 
-    Attributes:
-        shape: the shape; `all` is the mean over shapes.
-        queries: how many there are.
-        mrr: the mean reciprocal rank of hard answers.
-        hit10: how many of them are among the first 10.
-        full_hard_queries: how many queries have full-hard answers.
-        full_hard_mrr: the mean reciprocal rank of these; None if there are none.
-        seconds: the median time of a query.
-        proven: the share of queries whose answers were proven to be the best in time.
-    """
-
-    shape: str
+    shape: str  # the shape; `all` is the mean over shapes
     queries: int
-    mrr: float
-    hit10: float
-    full_hard_queries: int
-    full_hard_mrr: float | None
-    seconds: float
-    proven: float
+    mrr: float  # the mean reciprocal rank of hard answers
+    hit10: float  # how many of them are among the first 10
+    full_hard_queries: int  # how many queries have full-hard answers
+    full_hard_mrr: float | None  # the mean reciprocal rank of these; None if there are none
+    seconds: float  # the median time of a query
+    proven: float  # the share of queries whose answers were proven to be the best in time
 
 
 QUALITY_COLUMNS = columns_of(ShapeQuality)

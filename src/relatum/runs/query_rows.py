@@ -19,23 +19,14 @@ from relatum.runs.trained import Trained
 
 @dataclass(frozen=True, slots=True)
 class WitnessFact:
-    """A fact that a row rests on.
-
-    Attributes:
-        relation: its relation.
-        entities: its entities.
-        probability: 1 if it is known, else how likely it is.
-        known: whether it is known.
-        negated: whether the row rests on it being false.
-        shown: the entities as people read them.
-    """
+    """A fact that a row rests on."""
 
     relation: str
     entities: tuple[str, ...]
-    probability: float
+    probability: float  # 1 if it is known, else how likely it is
     known: bool
-    negated: bool = False
-    shown: tuple[str, ...] = ()
+    negated: bool = False  # whether the row rests on it being false
+    shown: tuple[str, ...] = ()  # the entities as people read them
 
     def __str__(self) -> str:
         fact = f"{as_written(self.relation)}({', '.join(map(as_written, self.shown or self.entities))})"
@@ -137,21 +128,13 @@ class QueryRows(Records[QueryRow]):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked of a run with joins.
+    """What is asked of a run with joins."""
 
-    Attributes:
-        expression: the query, over stored relations; its constants are names of entities.
-        text: how it was written.
-        columns: how the columns of rows are called.
-        positions: which column of the expression each of these is; two may be one.
-        plan: how it is answered, where that is wanted.
-    """
-
-    expression: Expression
-    text: str
-    columns: tuple[str, ...]
-    positions: tuple[int, ...]
-    plan: tuple[str, ...] = ()
+    expression: Expression  # the query, over stored relations; its constants are names of entities
+    text: str  # how it was written
+    columns: tuple[str, ...]  # how the columns of rows are called
+    positions: tuple[int, ...]  # which column of the expression each of these is; two may be one
+    plan: tuple[str, ...] = ()  # how it is answered, where that is wanted
 
     def rows(self, run: Trained, answers: Iterable[JoinAnswer], known: Iterable[bool], **found: Any) -> QueryRows:
         """Return answers and whether each is known as rows, with what else `QueryRows` says of how they were found."""

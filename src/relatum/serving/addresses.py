@@ -33,24 +33,15 @@ def address(run: str, page: str = "", name: str | None = None, *, json: bool = F
 
 @dataclass(frozen=True, slots=True)
 class PageContext:
-    """What a page shows beside its resource: where it is, what else there is, and how to link to it.
+    """What a page shows beside its resource: where it is, what else there is, and how to link to it."""
 
-    Attributes:
-        run: the name of the run that the page is about; empty for pages about none.
-        runs: the names of all runs.
-        version: the version of relatum.
-        twin: the address of the same as JSON; empty where there is none.
-        decisions: whether decisions are kept.
-        csrf: what a form that decides must send as `csrf`.
-        number_of: returns the number of an entity, for links to one whose name is too long for an address.
-    """
-
-    run: str
-    runs: tuple[str, ...]
-    version: str
-    twin: str = ""
-    decisions: bool = False
-    csrf: str = ""
+    run: str  # the name of the run that the page is about; empty for pages about none
+    runs: tuple[str, ...]  # the names of all runs
+    version: str  # the version of relatum
+    twin: str = ""  # the address of the same as JSON; empty where there is none
+    decisions: bool = False  # whether decisions are kept
+    csrf: str = ""  # what a form that decides must send as `csrf`
+    # returns the number of an entity, for links to one whose name is too long for an address
     number_of: Callable[[str], int] | None = None
 
     def url(self, page: str = "", name: str | None = None, **query: Any) -> str:

@@ -27,19 +27,12 @@ _LINES = 1 << 16  # names that come as one text, which has less than 4 GiB
 
 @dataclass
 class NumberedTable:
-    """A table with the columns whose values become entities, and its cells once they are numbers.
+    """A table with the columns whose values become entities, and its cells once they are numbers."""
 
-    Attributes:
-        staged: the table in the workspace.
-        columns: those that become entities, dates with their parts behind them.
-        groups: into how many groups of values columns are to be cut, by name; 0 for none.
-        cells: int32[columns, rows].
-    """
-
-    staged: Staged
-    columns: list[TableColumn]
-    groups: Mapping[str, int]
-    cells: Ids = field(default_factory=lambda: np.empty((0, 0), np.int32))
+    staged: Staged  # the table in the workspace
+    columns: list[TableColumn]  # those that become entities, dates with their parts behind them
+    groups: Mapping[str, int]  # into how many groups of values columns are to be cut, by name; 0 for none
+    cells: Ids = field(default_factory=lambda: np.empty((0, 0), np.int32))  # int32[columns, rows]
 
 
 def planned_columns(

@@ -28,23 +28,15 @@ _STAGED = "relatum_given"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A value for an empty cell.
+    """A value for an empty cell."""
 
-    Attributes:
-        table: as the database calls it; its schema stands before it where that is not the usual one.
-        row: what identifies the row: its primary key or, where there is none, every column with its value, NULL or not.
-        column: the column of the cell.
-        value: what to write; the database takes it as a value of the column's type.
-        probability: that the value is right.
-        reason: why, for the log.
-    """
-
-    table: str
+    table: str  # as the database calls it; its schema stands before it where that is not the usual one
+    # what identifies the row: its primary key or, where there is none, every column with its value, NULL or not
     row: Mapping[str, Value]
     column: str
-    value: Value
-    probability: float
-    reason: str = ""
+    value: Value  # what to write; the database takes it as a value of the column's type
+    probability: float  # that the value is right
+    reason: str = ""  # why, for the log
 
     def __post_init__(self) -> None:
         cell = f"table {self.table!r}, column {self.column!r}"
@@ -63,22 +55,14 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What became of changes.
+    """What became of changes."""
 
-    Attributes:
-        batch: the number under which the log has them; None if none was applied.
-        applied: cells that were written.
-        filled: cells that were not NULL any more, and were left.
-        missing: changes for which there is no row.
-        ambiguous: changes for which there are several rows, or that could not be told from others.
-        refused: columns, as `table.column`, whose changes were left out for what the database says of them.
-    """
-
-    batch: int | None
-    applied: int
-    filled: int
-    missing: int
-    ambiguous: int
+    batch: int | None  # the number under which the log has them; None if none was applied
+    applied: int  # cells that were written
+    filled: int  # cells that were not NULL any more, and were left
+    missing: int  # changes for which there is no row
+    ambiguous: int  # changes for which there are several rows, or that could not be told from others
+    # columns, as `table.column`, whose changes were left out for what the database says of them
     refused: Mapping[str, str] = field(default_factory=dict, kw_only=True)
 
 

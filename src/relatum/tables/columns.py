@@ -38,33 +38,19 @@ def is_called_like_year(column: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What was counted in a column.
+    """What was counted in a column."""
 
-    Attributes:
-        kind: what its values are.
-        is_whole: whether all are whole numbers.
-        rows: how many rows there are.
-        nulls: how many of these have no value.
-        distinct: how many different values there are.
-        words: how many words these have on average, where they are text.
-        length: how many characters.
-        single: how many of the different values one row alone has, where they are text.
-        least: the least number, where they are numbers.
-        greatest: the greatest number.
-        is_times: whether they are times of day, written as hours and minutes in one number: 5, 2359.
-    """
-
-    kind: Kind
-    is_whole: bool
+    kind: Kind  # what its values are
+    is_whole: bool  # whether all are whole numbers
     rows: int
-    nulls: int
-    distinct: int
-    words: float = 1.0
-    length: float = 0.0
-    single: int = 0
-    least: float | None = None
-    greatest: float | None = None
-    is_times: bool = False
+    nulls: int  # how many of these have no value
+    distinct: int  # how many different values there are
+    words: float = 1.0  # how many words these have on average, where they are text
+    length: float = 0.0  # how many characters
+    single: int = 0  # how many of the different values one row alone has, where they are text
+    least: float | None = None  # the least number, where they are numbers
+    greatest: float | None = None  # the greatest number
+    is_times: bool = False  # whether they are times of day, written as hours and minutes in one number: 5, 2359
 
     @property
     def present(self) -> int:

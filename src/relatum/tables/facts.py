@@ -19,21 +19,13 @@ from relatum.tables.shapes import TableShape
 
 @dataclass(frozen=True, slots=True)
 class TableFacts:
-    """A relation that a table gives.
-
-    Attributes:
-        schema: of the relation.
-        columns: the columns of the table at its positions.
-        indices: where these are among the columns of the table that became entities.
-        column_types: what its entities are.
-        is_about_rows: it has what describes a row, behind the entity that the row is.
-    """
+    """A relation that a table gives."""
 
     schema: RelationSchema
-    columns: tuple[str, ...]
-    indices: list[int]
-    column_types: tuple[ColumnType, ...] = ()
-    is_about_rows: bool = False
+    columns: tuple[str, ...]  # the columns of the table at its positions
+    indices: list[int]  # where these are among the columns of the table that became entities
+    column_types: tuple[ColumnType, ...] = ()  # what its entities are
+    is_about_rows: bool = False  # it has what describes a row, behind the entity that the row is
 
     def whole(self, cells: Ids) -> Bool:
         """Return which rows have a value at each position, and so give a fact."""

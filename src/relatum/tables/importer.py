@@ -59,24 +59,15 @@ def read(source: Any, **options: Any) -> Imported:
 
 @dataclass(kw_only=True)
 class _Table(NumberedTable):
-    """A table on its way to facts; what is known only later is filled in then.
+    """A table on its way to facts; what is known only later is filled in then."""
 
-    Attributes:
-        plans: what becomes of each column.
-        types: what the entities of each are called, if anything.
-        labels: the columns of what its rows are called.
-        dependencies: which columns determine which.
-        shape: what its rows become.
-        facts: the relations that it gives.
-        parts: int8[columns, rows], in which part of the split each cell is.
-    """
-
-    plans: dict[str, ColumnPlan]
-    types: dict[str, str | None]
-    labels: tuple[str, ...]
-    dependencies: tuple[Dependency, ...] = ()
-    shape: TableShape = NO_SHAPE
-    facts: list[TableFacts] = field(default_factory=list)
+    plans: dict[str, ColumnPlan]  # what becomes of each column
+    types: dict[str, str | None]  # what the entities of each are called, if anything
+    labels: tuple[str, ...]  # the columns of what its rows are called
+    dependencies: tuple[Dependency, ...] = ()  # which columns determine which
+    shape: TableShape = NO_SHAPE  # what its rows become
+    facts: list[TableFacts] = field(default_factory=list)  # the relations that it gives
+    # int8[columns, rows], in which part of the split each cell is
     parts: CellParts = field(default_factory=lambda: np.zeros((0, 0), np.int8))
 
     @property

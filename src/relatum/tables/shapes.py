@@ -27,23 +27,14 @@ _LEAST_ROLES = 2
 
 @dataclass(frozen=True, slots=True)
 class TableShape:
-    """What the rows of a table become.
+    """What the rows of a table become."""
 
-    Attributes:
-        shape: `entity`, `fact` or `both`.
-        why: the reason.
-        key: the column of the entity that a row is; None if rows are no entities.
-        roles: the columns of the n-ary facts, in order; none for an `entity`.
-        about: the columns that are facts about the row's entity.
-        notes: what else there is to say about columns, by name.
-    """
-
-    shape: Shape
+    shape: Shape  # `entity`, `fact` or `both`
     why: str
-    key: str | None
-    roles: tuple[str, ...]
-    about: tuple[str, ...]
-    notes: Mapping[str, str]
+    key: str | None  # the column of the entity that a row is; None if rows are no entities
+    roles: tuple[str, ...]  # the columns of the n-ary facts, in order; none for an `entity`
+    about: tuple[str, ...]  # the columns that are facts about the row's entity
+    notes: Mapping[str, str]  # what else there is to say about columns, by name
 
 
 NO_SHAPE = TableShape("fact", "", None, (), (), {})  # as long as nobody has looked

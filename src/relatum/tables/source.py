@@ -49,29 +49,18 @@ class SourceColumn:
 
 @dataclass(frozen=True, slots=True)
 class SourceTable:
-    """A table as its source declares it.
+    """A table as its source declares it."""
 
-    Attributes:
-        name: what it is called; its schema stands before it where that is not the usual one.
-        columns: all of them, in their order.
-        primary_key: the names of its columns; none where the source knows of none.
-        references: its foreign keys.
-        is_facts: its rows were written as facts, so that every value is the name of an entity as it stands.
-        is_positional: its columns have no names but their places.
-        is_readable: its rows may be read; what refers to it is the same either way.
-        unique_keys: columns no two rows have the same values in, but for NULL: each key but the primary one.
-        is_key_found: the primary key is of several columns, and was found in the values.
-    """
-
-    name: str
-    columns: tuple[SourceColumn, ...]
-    primary_key: tuple[str, ...] = ()
-    references: tuple[TableReference, ...] = ()
-    is_facts: bool = False
-    is_positional: bool = False
-    is_readable: bool = True
+    name: str  # what it is called; its schema stands before it where that is not the usual one
+    columns: tuple[SourceColumn, ...]  # all of them, in their order
+    primary_key: tuple[str, ...] = ()  # the names of its columns; none where the source knows of none
+    references: tuple[TableReference, ...] = ()  # its foreign keys
+    is_facts: bool = False  # its rows were written as facts, so that every value is the name of an entity as it stands
+    is_positional: bool = False  # its columns have no names but their places
+    is_readable: bool = True  # its rows may be read; what refers to it is the same either way
+    # columns no two rows have the same values in, but for NULL: each key but the primary one
     unique_keys: tuple[tuple[str, ...], ...] = ()
-    is_key_found: bool = False
+    is_key_found: bool = False  # the primary key is of several columns, and was found in the values
 
     def column(self, name: str) -> SourceColumn:
         """Return the column called `name`."""

@@ -22,24 +22,14 @@ _TIMES, _HOURS, _MINUTES = 32, 6, 4  # different values that there are at least
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A table in the workspace.
+    """A table in the workspace."""
 
-    Attributes:
-        table: as its source declares it.
-        view: the view of its cleaned values.
-        view_columns: the column of `view` that holds each column that was looked at, by name.
-        types: the DuckDB types of those.
-        profiles: what was counted in those.
-        unread: what becomes of columns whatever their values are.
-        rows: how many rows there are.
-    """
-
-    table: SourceTable
-    view: str
-    view_columns: dict[str, str]
-    types: dict[str, str]
-    profiles: dict[str, Profile]
-    unread: dict[str, ColumnPlan]
+    table: SourceTable  # as its source declares it
+    view: str  # the view of its cleaned values
+    view_columns: dict[str, str]  # the column of `view` that holds each column that was looked at, by name
+    types: dict[str, str]  # the DuckDB types of those
+    profiles: dict[str, Profile]  # what was counted in those
+    unread: dict[str, ColumnPlan]  # what becomes of columns whatever their values are
     rows: int
 
 

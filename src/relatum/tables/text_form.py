@@ -24,17 +24,11 @@ _CHUNK = 1 << 20  # bytes
 
 @dataclass(frozen=True, slots=True)
 class TextForm:
-    """How text files are written; every field is checked.
+    """How text files are written; every field is checked."""
 
-    Attributes:
-        delimiter: one character, or one of `DELIMITERS`; None finds it in the first line.
-        header: the first line names the columns.
-        encoding: the name of a text encoding that Python has.
-    """
-
-    delimiter: str | None = None
-    header: bool = True
-    encoding: str = "utf-8"
+    delimiter: str | None = None  # one character, or one of `DELIMITERS`; None finds it in the first line
+    header: bool = True  # the first line names the columns
+    encoding: str = "utf-8"  # the name of a text encoding that Python has
 
     def __post_init__(self) -> None:
         _ = self.character, self.codec

@@ -25,21 +25,13 @@ _VectorsError = partial(DataError, place="vectors")
 
 @dataclass(frozen=True, slots=True)
 class VectorRecord:
-    """What became of a file of vectors.
+    """What became of a file of vectors."""
 
-    Attributes:
-        source: the file.
-        table: the table whose rows they are of.
-        rows: how many rows have one.
-        length: how many numbers each has.
-        unknown: how many names in the file no row has.
-    """
-
-    source: str
-    table: str
-    rows: int
-    length: int
-    unknown: int
+    source: str  # the file
+    table: str  # the table whose rows they are of
+    rows: int  # how many rows have one
+    length: int  # how many numbers each has
+    unknown: int  # how many names in the file no row has
 
     def __str__(self) -> str:
         unknown = f"; {self.unknown:,} names in {self.source} are in no row" if self.unknown else ""
