@@ -50,9 +50,10 @@ def test_query_as_json(run: Relatum, trained: str) -> None:
 
 
 def test_query_that_is_stopped_says_so(run: Relatum, trained: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("relatum.time_limit._LEAST_GRACE", 0.0)
     code, _, err = run("query", trained, "project[0](sold)", "-k", "3", "--seconds", "0.000001", "--json")
     assert (code, json.loads(err.splitlines()[-1])["error"]["code"]) == (2, "time-over")
-    monkeypatch.setattr("relatum.time_limit._GRACE", 1e9)
+    monkeypatch.setattr("relatum.time_limit._LEAST_GRACE", 1e9)
     code, out, _ = run("query", trained, "project[0](sold)", "-k", "3", "--seconds", "0.000001")
     assert code == 0
     assert "known" in out

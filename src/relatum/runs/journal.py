@@ -69,6 +69,9 @@ class Event(TypedDict):
     mrr_error: NotRequired[Share]
     best: NotRequired[bool]
     refit: NotRequired[bool]
+    workers: NotRequired[Count]
+    communication: NotRequired[Annotated[float, Within(0, 1e3)]]
+    bytes_sent: NotRequired[Count]
 
 
 class Journal:
