@@ -58,11 +58,7 @@ class KeyedAnswers(KnownAnswers):
 class SettledQuestions:
     """The questions at a position whose given entities hold a key that a known fact has: they have no other answer.
 
-    Args:
-        known: the known facts, int32[arity, n].
-        keys: of the relation.
-        position: the open position.
-        size: how many entities there are.
+    `known` are int32[arity, n], and `size` is how many entities there are.
     """
 
     def __init__(self, known: Ids, keys: Keys, position: int, size: int) -> None:
@@ -95,11 +91,8 @@ def open_positions(arity: int, keys: Keys) -> list[int]:
 def free_entities(allowed: Sequence[Ids | None], known: Ids, keys: Keys, size: int) -> list[Ids | None]:
     """Return the allowed entities of each position without those that are a key by themselves and are taken.
 
-    Args:
-        allowed: for each position, ascending; None allows all.
-        known: the known facts, int32[arity, n].
-        keys: of the relation.
-        size: how many entities there are.
+    The allowed ones ascend, and None allows all; `known` are int32[arity, n], and `size` is how many entities there
+    are.
     """
     found = list(allowed)
     for (position,) in (key for key in keys if len(key) == 1):

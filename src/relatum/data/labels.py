@@ -55,12 +55,7 @@ def named_entity(
 ) -> int:
     """Return the id of the entity that a name means: a whole name, a value alone as it stands in a table, or a label.
 
-    Args:
-        name: what somebody wrote; refused where it means none, with what is like it, or several.
-        entities: all of them.
-        labels: what they are called.
-        types: that may stand before a value.
-        column: the only one whose entities are meant, which all are of these types; by default any entity.
+    A name is refused that means none, with what is like it, or several. The entities of a `column` alone can be meant.
     """
     prefixes = tuple(f"{one}:" for one in types if one is not None)
     bound = prefixes if column is not None else ()  # what the name must begin with

@@ -66,10 +66,8 @@ class Leakage:
 def find_leaks(split: Split, *, share: float = 0.1, least: int = 5) -> Leakage:
     """Return what of the test facts follows from training facts by permuting or dropping columns.
 
-    Args:
-        split: the parts to compare.
-        share: the least share of a relation's test facts that a leak explains; it must also be twice that of chance.
-        least: the least number of test facts that it explains.
+    A leak explains at least so many test facts of a relation and such a `share` of them, which must also be twice that
+    of chance.
     """
     train, test = split.train.distinct(), split.test.distinct()
     occurrences = _Occurrences(train)

@@ -29,10 +29,7 @@ class NameLines(Sequence[str]):
     def __init__(self, text: npt.NDArray[np.uint8], starts: Int64, *, ascending: bool) -> None:
         """Hold names that are known to be sound.
 
-        Args:
-            text: the names in UTF-8, a line feed between one and the next.
-            starts: int64[n + 1]: where each name starts, and where another one would.
-            ascending: whether they ascend by their bytes, and so by their code points.
+        `text` is UTF-8 with a line feed between names; `starts`, int64[n + 1], where each starts and another one would.
         """
         self.text, self.starts, self.ascending = text, starts, ascending
         self._bytes = np.ascontiguousarray(text).data

@@ -68,14 +68,7 @@ def best_answers(
 ) -> JoinAnswers:
     """Return the k best answers to an expression, all of whose columns are open.
 
-    Args:
-        expression: the query.
-        truths: what facts are worth.
-        k: how many answers.
-        conjunction: how the values of facts become that of all of them, `product` or `minimum`.
-        limit: when to stop with what was found.
-        least: the value below which no answer is looked for.
-        keep: which answers are wanted.
+    No answer is looked for below the value `least`; `keep` says which answers are wanted.
     """
     limit = limit or Deadline()
     work = Work(truths, conjunction_by(conjunction), limit, least)

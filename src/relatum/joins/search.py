@@ -85,13 +85,8 @@ class Work:
 class Search:
     """The assignments of a conjunction, best first.
 
-    Args:
-        work: what facts are worth, and until when.
-        one: the conjunction.
-        given: variables that are assigned already.
-        batch: how many assignments are extended at once, at first.
-        fixed: what variables can be at most: decided in their turn, unlike those that are given, so that facts answer the
-            same questions as without.
+    At first so many are extended at once as a `batch`. What variables can be at most is `fixed`: they are decided in
+    their turn, unlike those that are given, so that facts answer the same questions as without.
     """
 
     def __init__(

@@ -158,12 +158,8 @@ class ByStreams:
 class Stream:
     """The entities of a variable, best first.
 
-    Args:
-        work: what facts are worth, and until when.
-        variable: the variable.
-        branches: what leads to it.
-        allowed: which entities it can be.
-        factor: what else its value depends on, worked out for an entity only where it matters.
+    The `branches` lead to the variable; the `factor` is what else its value depends on, worked out for an entity only
+    where it matters.
     """
 
     def __init__(

@@ -216,10 +216,8 @@ def sigma_of(sigma: str, values: Float64) -> Float64:
 def reach_of(sigma: str, given: Float64, sets: Sequence[Float64]) -> Reach:
     """Return how large the sum over windows of sigma(given + one row of each set) can be.
 
-    Args:
-        sigma: `sigmoid` or `exp`; a tanh is a sigmoid of twice as much.
-        given: [n, windows].
-        sets: for each variable [candidates, windows]; at least one.
+    A tanh is a sigmoid of twice as much. `given` is [n, windows], and `sets` have for each variable, one at least,
+    [candidates, windows].
     """
     least = given + sum(one.min(0) for one in sets)
     most = given + sum(one.max(0) for one in sets)

@@ -43,14 +43,8 @@ class _Nodes:
 class Branching:
     """A search for the k best assignments, of one of several rows of given variables.
 
-    Args:
-        values: the model.
-        atom: what is to be large.
-        columns: int64[variables, n], the given variables of each row.
-        open_: the variables to be assigned.
-        dropped: the variables at which the best entity will do.
-        k: how many assignments.
-        excluded: entities at the open variables that are left out.
+    `columns`, int64[variables, n], are the given variables of each row. The variables `open_` are assigned, without the
+    `excluded` entities; at those that are `dropped` the best entity will do.
     """
 
     values: PlanValues

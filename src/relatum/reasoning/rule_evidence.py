@@ -38,11 +38,7 @@ class ModelEvidence:
 def model_evidence(reasoner: Reasoner, rule: Rule, *, most: int = 200, seed: int = 0) -> ModelEvidence:
     """Return how far a calibrated model agrees with a rule; both sides by exact values, not by their closed forms.
 
-    Args:
-        reasoner: the model, and everything known.
-        rule: over relations of the model.
-        most: how many known tuples to compare, and how many others.
-        seed: of what is drawn.
+    As many known tuples as `most` are compared, and as many others.
     """
     rng = np.random.default_rng(seed)
     known = reasoner.facts.distinct().table(rule.head.name).columns

@@ -77,14 +77,8 @@ def best(
 ) -> Best:
     """Return the k best assignments of the open variables.
 
-    Args:
-        values: the model.
-        node: what is to be large.
-        columns: int64[variables, 1], the given variables; the others are ignored.
-        open_: the variables to be assigned, at least one.
-        k: how many.
-        excluded: entities at the open variables that are left out.
-        limit: when to stop with what was found.
+    `columns`, int64[variables, 1], are the given variables; the others are ignored. One is open at least, and entities
+    that are `excluded` are left out there.
     """
     search = _PlanSearch(values, columns, open_, excluded, limit or Deadline())
     found = search.best(node, k)

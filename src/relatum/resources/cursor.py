@@ -52,11 +52,7 @@ def is_sql(text: str) -> bool:
 def spot_of(text: str, cursor: int, schema: Schema, tables: Mapping[str, RelationSchema]) -> Spot:
     """Return where the cursor is.
 
-    Args:
-        text: what was typed.
-        cursor: how many characters stand before the cursor.
-        schema: the relations that questions and expressions can name.
-        tables: what SQL can name, as relations with roles.
+    The cursor has so many characters before it. Questions and expressions name relations of the schema, SQL the tables.
     """
     cursor = max(0, min(cursor, len(text)))
     return _spot_of_sql(text, cursor, tables) if is_sql(text) else _spot_of_algebra(text, cursor, schema)

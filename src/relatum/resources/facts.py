@@ -28,11 +28,7 @@ class Standing:
 
 
 class FactIndex:
-    """The distinct stored facts of a run, numbered by relation and then by entities.
-
-    Args:
-        run: the run whose facts they are.
-    """
+    """The distinct stored facts of a run, numbered by relation and then by entities."""
 
     def __init__(self, run: Run) -> None:
         self._run, self.parts = run, list(run.split.parts)

@@ -97,10 +97,6 @@ class ColumnTruths:
 
     A row has one value in a column, so how likely a fact is does not depend on where it is asked: `which rows are Rock?` and
     `what is row 7?` read the same cells.
-
-    Args:
-        column: what fills them.
-        rows: the entities of rows without a known value, ascending.
     """
 
     def __init__(self, column: ColumnQuestions, rows: Ids) -> None:

@@ -64,9 +64,7 @@ def each_question(
 class Combinations:
     """The different entities, one at each position that varies, in the order of their names; each is built when needed.
 
-    Args:
-        question: the questions.
-        sides: the combinations, int32[varying, n], or entities for each position, all of which are combined.
+    `sides` are the combinations, int32[varying, n], or entities for each position, all of which are combined.
     """
 
     def __init__(self, question: EachQuestion, sides: Ids | Sequence[Ids]) -> None:

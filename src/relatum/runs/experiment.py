@@ -91,10 +91,8 @@ class Experiment:
 def read_experiments(path: Path, seeds: Iterable[int] | None = None) -> list[Experiment]:
     """Return the experiments in a TOML file: one, or one for each value of what it varies.
 
-    Args:
-        path: a spec, with `seeds = [0, 1, 2]` and a table `vary` if there are to be several runs; with `ensemble = true`,
-            the runs of all seeds are also joined into one.
-        seeds: those that count instead of the file's.
+    A spec may have `seeds = [0, 1, 2]`, instead of which those given count, a table `vary`, and `ensemble = true`: then
+    the runs of all seeds are also joined into one.
     """
     given = read_toml(path)
     try:

@@ -70,10 +70,7 @@ def save_embeddings(run: Trained, directory: str | os.PathLike[str], format: str
     positions. As `npy`, row i of `TABLE.npy` belongs to line i of `TABLE.txt`, which is a name, or a relation, a tab and a
     position. As `parquet`, `TABLE.parquet` has the columns `name`, where there are several `position`, and `vector`.
 
-    Args:
-        run: the run; relations that were defined on it are included.
-        directory: it must be new or empty.
-        format: `npy` or `parquet`.
+    Relations that were defined on the run are included; the directory must be new or empty.
     """
     if format not in FORMATS:
         raise UnknownNameError("format", format, FORMATS)

@@ -40,12 +40,9 @@ _REMEMBERED = 1 << 14  # questions whose best candidates are remembered, within 
 class RunTruths:
     """What a run knows and believes.
 
-    Args:
-        run: the run.
-        given: the facts that count as known; by default all that the run was given. Facts outside are then held out, and
-            probabilities are those that an answer is true which is not among the training facts.
-        cap: what a predicted fact counts at most.
-        floor: the probability below which one counts nothing; what rests on it is no answer.
+    The facts `given` are those that count as known, by default all that the run was given. Facts outside are then held
+    out, and probabilities are those that an answer is true which is not among the training facts. A predicted fact
+    counts `cap` at most, and nothing if its probability is below `floor`; what rests on such a one is no answer.
     """
 
     def __init__(self, run: Trained, given: Hypergraph | None = None, cap: float = CAP, floor: float = FLOOR) -> None:

@@ -46,14 +46,8 @@ def joined_rows(
 ) -> QueryRows:
     """Return the k best rows that answer a query.
 
-    Args:
-        run: the run that is asked.
-        asked: the query.
-        k: how many rows.
-        known: only those that follow from known facts, or only those that do not; None takes both.
-        least: the probability below which no row is looked for.
-        conjunction: how the probabilities of facts become that of a row, `product` or `minimum`.
-        seconds: when to stop with the best that was found; None is no limit.
+    `known` takes only those that follow from known facts, or only those that do not; no row is looked for below
+    `least`.
     """
     k = whole_number("k", k)
     conjunction_by(conjunction)

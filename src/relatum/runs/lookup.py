@@ -94,10 +94,7 @@ class SimilarEntity(Record):
 class NameIndex:
     """The names of entities, whatever their case, sorted, and all in one text.
 
-    Args:
-        entities: their whole names, in the order of their ids.
-        labels: what they are called.
-        types: what may stand before a value in their names, the longest first.
+    `types` are what may stand before a value in their names, the longest first.
     """
 
     def __init__(self, entities: Iterable[str], labels: Labels, types: Iterable[str]) -> None:
@@ -121,12 +118,7 @@ class NameIndex:
     ) -> list[tuple[int, str]]:
         """Return up to k entities with how their names fit, the best fit first, and among equals those of most weight.
 
-        Args:
-            text: how a name begins, or what it holds.
-            weights: of all entities.
-            k: how many.
-            allowed: the entities that can be found; by default all.
-            most: starts in all names that are looked at where a text stands within names; None are all.
+        Where a text stands within names, `most` starts in all of them are looked at; None are all.
         """
         wanted = text.strip().casefold()
         start, stop = bisect_left(self._forms, wanted), bisect_left(self._forms, wanted + _LAST)

@@ -39,14 +39,8 @@ def block_probabilities(
 ) -> Float64 | None:
     """Return how likely the answers to many questions are, [n, m], as `answer_probabilities` has it for each of these.
 
-    Args:
-        run: the run that is asked.
-        scorer: what has scored the answers.
-        position: the open position.
-        rivals: what answers to each question compete with.
-        entities: the answers to each question, [n, m]; where there are fewer, -1, and any probability.
-        scores: theirs, minus infinity where there is none.
-        known: whether all of them are known, or none is.
+    `rivals` are what answers compete with. Where a question has fewer `entities`, the rest are -1, with a score of
+    minus infinity and any probability. All of the answers are `known`, or none is.
     """
     if (calibration := _calibration(run, scorer)) is not None:
         return _chances(calibration, scorer, position, entities, scores, rivals, np.full(entities.shape, known))

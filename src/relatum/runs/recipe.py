@@ -37,11 +37,8 @@ def spec_of(
 ) -> Spec | Callable[[Split], Spec]:
     """Return the spec of what was given, or, where the facts are to decide, how it follows from them.
 
-    Args:
-        data: what the spec calls the data.
-        recipe: its name, or None for `auto`, and for `fast` where the model is not ReAlE.
-        given: what else `Spec` takes.
-        say: is given, before training, a line about how long it takes, where that is known.
+    No recipe means `auto`, and `fast` where the model is not ReAlE; `say` is given a line, before training, about how
+    long it takes.
     """
     if recipe not in (None, AUTO, *RECIPES):
         raise SettingError(
@@ -119,10 +116,7 @@ def fitted_to_minutes(spec: Spec, split: Split, chosen: frozenset[str]) -> Spec:
 
     A few batches of each size are gone through to see how long they last; nothing of them is kept.
 
-    Args:
-        spec: what is to be trained; without `training.minutes` it is returned as it is.
-        split: the facts.
-        chosen: the settings that a person has chosen, which stay.
+    Without `training.minutes` the spec is returned as it is; settings that a person has `chosen` stay.
     """
     if spec.training.minutes is None:
         return spec

@@ -45,12 +45,7 @@ _as_long_as_the_process = ExitStack()
 
 
 class Served:
-    """Runs that are served as soon as there is a socket; what is wrong with them or the settings is an error before that.
-
-    Args:
-        folders: the run directories.
-        settings: those of the server.
-    """
+    """Runs that are served as soon as there is a socket; what is wrong with them or the settings is an error before that."""
 
     def __init__(self, folders: Sequence[Path], settings: ServerSettings) -> None:
         self._folders, self._settings = folders, settings

@@ -9,11 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 class Attended:
-    """Cancels what answers a request once its client has closed the connection.
-
-    Args:
-        app: what answers.
-    """
+    """Cancels what answers a request once its client has closed the connection."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

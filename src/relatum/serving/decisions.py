@@ -73,9 +73,6 @@ class Decisions:
 
     `secret` is what a form must send that decides: a page of another site cannot know it. It is in the file, so that all
     processes of a server have the same one.
-
-    Args:
-        path: the file.
     """
 
     def __init__(self, path: Path) -> None:

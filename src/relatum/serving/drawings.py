@@ -37,11 +37,7 @@ def clipped(text: str, longest: int) -> str:
 def neighbourhood(centre: EntityRef, facts: Sequence[FactRef], entity: Address, fact: Callable[[FactRef], str]) -> Markup:
     """Return the facts around an entity, drawn twice: for a wide and for a narrow screen, of which the page shows one.
 
-    Args:
-        centre: the entity in the middle.
-        facts: known and predicted ones that hold it, of which `drawn_facts` are drawn.
-        entity: the address of an entity's page, by its name.
-        fact: the address of a fact's page.
+    `entity` and `fact` give the address of a page.
     """
     chosen = drawn_facts(facts)
     known = sum(one.known for one in chosen)

@@ -49,11 +49,7 @@ class Refusal:
 class RequestError(Exception):
     """A request that is refused with a status of its own.
 
-    Args:
-        status: the status of HTTP.
-        error: one sentence.
-        errors: each thing that is wrong, where there are several.
-        retry_after: seconds after which the request may be sent again.
+    After `retry_after` seconds the request may be sent again.
     """
 
     def __init__(self, status: int, error: str, errors: Sequence[str] = (), retry_after: int | None = None) -> None:

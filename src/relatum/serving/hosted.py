@@ -59,11 +59,8 @@ def signature(folder: Path) -> Signature:
 class HostedRun:
     """A run that a server shows under a name.
 
-    Args:
-        name: the name in addresses.
-        folder: the run directory, whose model may be yet to come.
-        candidate_bytes: that its packed candidates may take; None leaves it to `CandidateSides`.
-        later: works out what no request has time for.
+    Its folder may have no model yet. Its packed candidates may take `candidate_bytes`; None leaves that to
+    `CandidateSides`. `later` works out what no request has time for.
     """
 
     def __init__(self, name: str, folder: Path, candidate_bytes: int | None = None, later: Later | None = None) -> None:
@@ -146,9 +143,8 @@ class HostedRun:
 class HostedRuns(dict[str, HostedRun]):
     """The runs of a server by name, in the order in which they were given.
 
-    Args:
-        folders: run directories; each is called as its directory is, and a second one of that name gets a number.
-        candidate_bytes: that packed candidates of all may take together; None takes a share of what is free.
+    Each is called as its directory is, and a second one of that name gets a number. Packed candidates of all may take
+    `candidate_bytes` together; None takes a share of what is free.
     """
 
     def __init__(self, folders: Iterable[Path], candidate_bytes: int | None = None) -> None:

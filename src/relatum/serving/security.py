@@ -90,12 +90,7 @@ class ServerSettings:
 
 
 class Guard:
-    """Refuses what must not pass, and adds to each answer what browsers are to keep to.
-
-    Args:
-        app: what answers.
-        settings: those of the server.
-    """
+    """Refuses what must not pass, and adds to each answer what browsers are to keep to."""
 
     def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
         self._app = app

@@ -36,12 +36,7 @@ def json_of(value: object) -> bytes:
 
 
 class Site:
-    """A server's runs and all that addresses share.
-
-    Args:
-        folders: the run directories.
-        settings: those of the server.
-    """
+    """A server's runs and all that addresses share."""
 
     def __init__(self, folders: Iterable[Path], settings: ServerSettings) -> None:
         self.settings, self.runs = settings, HostedRuns(folders, settings.candidate_bytes)
