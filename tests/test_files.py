@@ -148,14 +148,13 @@ def test_checksums_are_those_of_the_bytes(tmp_path: Path) -> None:
     ("platform", "settings", "expected"),
     [
         ("linux", {"RELATUM_CACHE": "mine", "XDG_CACHE_HOME": "xdg"}, "mine"),
-        ("linux", {"RELATUM_CACHE": "~/mine"}, "home/mine"),
-        ("linux", {}, "home/.cache/relatum"),
+        ("linux", {"RELATUM_CACHE": "~/mine"}, "home/mine"), ("linux", {}, "home/.cache/relatum"),
         ("linux", {"XDG_CACHE_HOME": "xdg", "LOCALAPPDATA": "local"}, "xdg/relatum"),
         ("darwin", {"XDG_CACHE_HOME": "xdg", "LOCALAPPDATA": "local"}, "home/Library/Caches/relatum"),
         ("win32", {"XDG_CACHE_HOME": "xdg"}, "home/AppData/Local/relatum"),
         ("win32", {"XDG_CACHE_HOME": "xdg", "LOCALAPPDATA": "local"}, "local/relatum"),
     ],
-)
+)  # fmt: skip
 def test_the_cache_is_where_the_environment_says_or_else_the_platform_has_such(
     platform: str, settings: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -217,18 +216,14 @@ def test_a_document_is_read_as_it_was_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "Expecting value"),
-        ("[]", "list where an object should be"),
-        ("null", "NoneType"),
-        ("{}", "no 'format'"),
-        ('{"format": "relatum-shops"}', "no 'version'"),
+        ("", "Expecting value"), ("[]", "list where an object should be"), ("null", "NoneType"),
+        ("{}", "no 'format'"), ('{"format": "relatum-shops"}', "no 'version'"),
         ('{"format": "relatum-shops", "version": 2}', "no 'size'"),
         ('{"format": "relatum-shops", "version": 2, "size": "many"}', "could not convert"),
         ('{"format": "relatum-shops", "version": 2, "size": 1' + "0" * 5000 + "}", "a whole number of 5001 digits"),
-        ("[" * 100_000, "nested too deeply"),
-        ("\ud800", "utf-8"),
+        ("[" * 100_000, "nested too deeply"), ("\ud800", "utf-8"),
     ],
-)
+)  # fmt: skip
 def test_whatever_is_wrong_with_a_document_is_one_sentence(tmp_path: Path, text: str, reason: str) -> None:
     path = tmp_path / "document.json"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))

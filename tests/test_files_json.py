@@ -41,9 +41,7 @@ def test_numbers_with_a_point_are_read_however_long() -> None:
         *((ValueError("x" * length), "x" * 500 + " ...") for length in (501, 10_000)),
     ],
 )
-def test_whatever_building_raises_is_one_error_with_an_end(
-    error: Exception, reason: str, tmp_path: Path
-) -> None:
+def test_whatever_building_raises_is_one_error_with_an_end(error: Exception, reason: str, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("{}")
     with mistake("damaged-file", place=tmp_path / "a.json") as caught:
         read_json(tmp_path / "a.json", "shops", Mock(side_effect=error))
