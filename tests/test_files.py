@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -69,11 +70,8 @@ def test_a_replaced_file_keeps_its_permissions_and_the_links_to_it(tmp_path: Pat
 def test_a_new_file_takes_no_place_that_is_taken_meanwhile(
     links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> None:
-        raise PermissionError("no hard links here")
-
     if not links:
-        monkeypatch.setattr(Path, "hardlink_to", refuse)
+        monkeypatch.setattr(Path, "hardlink_to", Mock(side_effect=PermissionError))
     with atomic_file(tmp_path / "first", new=True) as file:
         file.write(b"mine")
     with pytest.raises(FileExistsError), atomic_file(tmp_path / "second", new=True) as file:
@@ -150,14 +148,13 @@ def test_checksums_are_those_of_the_bytes(tmp_path: Path) -> None:
     ("platform", "settings", "expected"),
     [
         ("linux", {"RELATUM_CACHE": "mine", "XDG_CACHE_HOME": "xdg"}, "mine"),
-        ("linux", {"RELATUM_CACHE": "~/mine"}, "home/mine"),
-        ("linux", {}, "home/.cache/relatum"),
+        ("linux", {"RELATUM_CACHE": "~/mine"}, "home/mine"), ("linux", {}, "home/.cache/relatum"),
         ("linux", {"XDG_CACHE_HOME": "xdg", "LOCALAPPDATA": "local"}, "xdg/relatum"),
         ("darwin", {"XDG_CACHE_HOME": "xdg", "LOCALAPPDATA": "local"}, "home/Library/Caches/relatum"),
         ("win32", {"XDG_CACHE_HOME": "xdg"}, "home/AppData/Local/relatum"),
         ("win32", {"XDG_CACHE_HOME": "xdg", "LOCALAPPDATA": "local"}, "local/relatum"),
     ],
-)
+)  # fmt: skip
 def test_the_cache_is_where_the_environment_says_or_else_the_platform_has_such(
     platform: str, settings: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -171,12 +168,9 @@ def test_the_cache_is_where_the_environment_says_or_else_the_platform_has_such(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="users have no numbers on Windows")
 def test_who_has_no_home_has_a_cache_among_the_temporary_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def nobody() -> Path:
-        raise RuntimeError("Could not determine home directory.")
-
     for name in ("RELATUM_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(Path, "home", nobody)
+    monkeypatch.setattr(Path, "home", Mock(side_effect=RuntimeError))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert cache_directory() == tmp_path / f"relatum-{os.getuid()}"
 
@@ -214,26 +208,22 @@ def test_killed_writers_never_leave_a_torn_file(tmp_path: Path, count: Callable[
 def test_a_document_is_read_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "document.json"
     write_document(path, "relatum-shops", 2, {"names": ["ä", "b"]})
-    assert path.read_text(encoding="utf-8").startswith('{\n "format": "relatum-shops",\n "version": 2,\n "names": [\n  "ä",')
+    expected = '{\n "format": "relatum-shops",\n "version": 2,\n "names": [\n  "ä",\n  "b"\n ]\n}\n'
+    assert path.read_text(encoding="utf-8") == expected
     assert read_document(path, "relatum-shops", 2, lambda content: content) == {"names": ["ä", "b"]}
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "Expecting value"),
-        ("[]", "list where an object should be"),
-        ("null", "NoneType"),
-        ("{}", "no 'format'"),
-        ('{"format": "relatum-shops"}', "no 'version'"),
+        ("", "Expecting value"), ("[]", "list where an object should be"), ("null", "NoneType"),
+        ("{}", "no 'format'"), ('{"format": "relatum-shops"}', "no 'version'"),
         ('{"format": "relatum-shops", "version": 2}', "no 'size'"),
         ('{"format": "relatum-shops", "version": 2, "size": "many"}', "could not convert"),
-        ('{"format": "relatum-shops", "version": 2, "size": 1' + "0" * 400 + "}", "a whole number of 401 digits"),
         ('{"format": "relatum-shops", "version": 2, "size": 1' + "0" * 5000 + "}", "a whole number of 5001 digits"),
-        ("[" * 100_000, "nested too deeply"),
-        ("\ud800", "utf-8"),
+        ("[" * 100_000, "nested too deeply"), ("\ud800", "utf-8"),
     ],
-)
+)  # fmt: skip
 def test_whatever_is_wrong_with_a_document_is_one_sentence(tmp_path: Path, text: str, reason: str) -> None:
     path = tmp_path / "document.json"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
@@ -241,14 +231,6 @@ def test_whatever_is_wrong_with_a_document_is_one_sentence(tmp_path: Path, text:
         read_document(path, "relatum-shops", 2, lambda content: float(content["size"]))
     assert reason in caught.value.reason
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(("name", "version"), [("relatum-shops", 1), ("other", 2)])
-def test_a_document_of_another_format_or_version_is_told_apart(tmp_path: Path, name: str, version: int) -> None:
-    path = tmp_path / "document.json"
-    write_document(path, name, version, {"size": 1})
-    with mistake("other-format", place=path):
-        read_document(path, "relatum-shops", 2, lambda content: content)
 
 
 @pytest.mark.parametrize("whole", [b"", b"\n", b"one\n", b"one\ntwo\n", b"x" * 200_000 + b"\n"])
@@ -286,11 +268,8 @@ def test_a_full_disk_is_an_error_about_what_was_to_be_written(tmp_path: Path) ->
 def test_where_there_are_no_hard_links_a_rename_that_fails_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> None:
-        raise PermissionError("not here")
-
-    monkeypatch.setattr(Path, "hardlink_to", refuse)
-    monkeypatch.setattr(Path, "replace", refuse)
+    for name in ("hardlink_to", "replace"):
+        monkeypatch.setattr(Path, name, Mock(side_effect=PermissionError))
     with pytest.raises(PermissionError), atomic_file(tmp_path / "file", new=True) as file:
         file.write(b"new")
     assert not list(tmp_path.iterdir())

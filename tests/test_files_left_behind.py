@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -62,6 +63,7 @@ def test_what_dead_writers_left_is_found_and_nothing_else(tmp_path: Path, dead: 
     stale = [temporary("weights", dead), temporary("facts", dead), temporary("weights", dead) + "-wal"]
     for name in (*stale, "weights", temporary("weights", mark()), temporary("weights", living)):
         (tmp_path / name).touch()
+    age(tmp_path / temporary("weights", living), 10 * DAY)  # however old it is
     (tmp_path / temporary("run", dead)).mkdir()
     assert left_behind(tmp_path) == sorted(tmp_path / name for name in (*stale, temporary("run", dead)))
     assert left_behind(tmp_path, "weights") == sorted(tmp_path / name for name in stale if "weights" in name)
@@ -89,13 +91,6 @@ def test_what_vanishes_while_it_is_looked_at_is_not_stale(tmp_path: Path) -> Non
     assert files._is_stale(tmp_path / "no", ELSEWHERE) is False
 
 
-def test_what_a_living_process_of_here_writes_is_never_stale_however_old(tmp_path: Path, living: str) -> None:
-    path = tmp_path / temporary("weights", living)
-    path.touch()
-    age(path, 10 * DAY)
-    assert left_behind(tmp_path) == []
-
-
 def test_who_holds_a_folder_leaves_the_files_of_other_living_processes(tmp_path: Path, dead: str, living: str) -> None:
     for marked in (dead, living, mark(), ELSEWHERE):
         (tmp_path / temporary("weights", marked)).touch()
@@ -120,17 +115,14 @@ def test_folders_of_other_users_are_left_to_them(tmp_path: Path, dead: str, monk
 
 
 def test_what_is_left_is_removed_with_a_warning_for_each(tmp_path: Path) -> None:
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "a").touch()
+    for name in ("folder", "kept"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a").touch()
     (tmp_path / "file").touch()
-    (tmp_path / "kept").mkdir()
-    (tmp_path / "kept" / "a").touch()
     (tmp_path / "link").symlink_to("kept")
     with pytest.warns(RelatumWarning, match="removed; a process that was killed had left it") as caught:
-        remove_left([tmp_path / name for name in ("folder", "file", "link")])
-    assert [str(one.message).partition(":")[0] for one in caught] == [
-        str(tmp_path / name) for name in ("folder", "file", "link")
-    ]
+        remove_left(left := [tmp_path / name for name in ("folder", "file", "link")])
+    assert [str(one.message).partition(":")[0] for one in caught] == list(map(str, left))
     assert [one.filename for one in caught] == [__file__] * 3
     assert [str(path.relative_to(tmp_path)) for path in sorted(tmp_path.rglob("*"))] == ["kept", "kept/a"]
 
@@ -139,31 +131,25 @@ def test_what_cannot_be_removed_is_passed_over(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()
 
-    def refuse(*_: object, **__: object) -> None:
-        raise PermissionError("not yours")
-
-    monkeypatch.setattr(os, "rmdir", refuse)
-    monkeypatch.setattr(os, "unlink", refuse)
+    for name in ("rmdir", "unlink"):
+        monkeypatch.setattr(os, name, Mock(side_effect=PermissionError))
     remove_left([tmp_path / "folder", tmp_path / "file"])  # without a warning, for both are still there
     assert names(sorted(tmp_path.iterdir())) == ["file", "folder"]
 
 
-def test_a_temporary_folder_is_named_for_this_process_and_those_of_dead_ones_go_once(tmp_path: Path, dead: str) -> None:
+@pytest.mark.parametrize("default", [False, True])
+def test_a_temporary_folder_is_named_for_this_process_and_those_of_dead_ones_go_once(
+    default: bool, tmp_path: Path, dead: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path if default else tmp_path.parent))
+    swept = () if default else (tmp_path,)
     (tmp_path / f"relatum-{dead}-abcdefgh").mkdir()
     with pytest.warns(RelatumWarning, match="had left it"):
-        assert temporary_prefix(tmp_path) == f"relatum-{mark()}-"
+        assert temporary_prefix(*swept) == f"relatum-{mark()}-"
     assert not list(tmp_path.iterdir())
     (tmp_path / f"relatum-{dead}-abcdefgh").mkdir()
-    assert temporary_prefix(tmp_path) == f"relatum-{mark()}-"  # it has looked there before
+    assert temporary_prefix(*swept) == f"relatum-{mark()}-"  # it has looked there before
     assert len(list(tmp_path.iterdir())) == 1
-
-
-def test_by_default_the_systems_folder_is_swept(tmp_path: Path, dead: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    (tmp_path / f"relatum-{dead}-abcdefgh").mkdir()
-    with pytest.warns(RelatumWarning, match="had left it"):
-        temporary_prefix()
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("kind", ["file", "folder"])

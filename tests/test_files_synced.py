@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -26,11 +27,8 @@ def open_files() -> int:
 def test_a_file_is_synced_before_it_has_its_name_and_the_name_after(
     new: bool, links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> None:
-        raise PermissionError("no hard links here")
-
     if not links:
-        monkeypatch.setattr(Path, "hardlink_to", refuse)
+        monkeypatch.setattr(Path, "hardlink_to", Mock(side_effect=PermissionError))
     with recorded_writes() as calls, atomic_file(tmp_path / "fact", new=new) as file:
         file.write(b"x" * 100_000)
     if new and not links:
@@ -75,10 +73,7 @@ def test_directories_are_left_alone_where_they_cannot_be_opened(tmp_path: Path, 
 
 
 def test_a_directory_is_closed_also_where_it_cannot_be_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_: int) -> None:
-        raise OSError("the disk is gone")
-
-    monkeypatch.setattr(os, "fsync", fail)
+    monkeypatch.setattr(os, "fsync", Mock(side_effect=OSError("the disk is gone")))
     before = open_files()
     for _ in range(2):
         with pytest.raises(OSError, match="the disk is gone"):

@@ -20,7 +20,7 @@ from relatum.data.vocabulary import Vocabulary
 INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f\u202e\u061c\ufe0f"
 SPACES = " \u00a0\u2003\u3000"
 TWINS = {"\u0430": "a", "\u0410": "A", "\u0391": "A", "\u041d": "H", "\u2019": "'", "\u2013": "-", "\uff17": "7"}
-LETTERS = "aAbhH\u043d\u044f\u03b1e\u0301\u00e9\u00df07:'-" + "".join(TWINS) + SPACES + INVISIBLE[:3]
+LETTERS = "aAbhH\u043d\u044f\u03b1e\u0301\u00e9\u00df07:.'-" + "".join(TWINS) + SPACES + INVISIBLE[:3]
 
 
 def by_definition(name: str) -> str:
@@ -108,19 +108,9 @@ def test_a_name_that_was_changed_is_found_beside_the_one_that_it_was(kind: str) 
         assert find_near_names([*names, *otherwise]).groups == 0
 
 
-def test_numbers_are_keys_only_when_nothing_else_stands_beside_them() -> None:
-    apart = ["7", "70", "1.5", "1.05", "a7", "a07", "2024-1", "2024-01", "items:1", "users:01", "10", "100"]
-    assert find_near_names(apart).groups == 0
-    assert find_near_names(["7", "007", "items:0", "items:000"]).kinds == {"leading zeros": 2}
-
-
 def test_what_means_something_else_is_not_near() -> None:
-    assert (
-        find_near_names(
-            ["m2", "m\u00b2", "1/2", "\u00bd", "H2O", "H\u2082O", "O", "0", "l", "1", "new york", "newyork"]
-        ).groups
-        == 0
-    )
+    apart = ["m2", "m\u00b2", "1/2", "\u00bd", "H2O", "H\u2082O", "O", "0", "l", "1", "new york", "newyork"]
+    assert find_near_names(apart).groups == 0
     moscow = ["\u041c\u043e\u0441\u043a\u0432\u0430", "\u041c\u041e\u0421\u041a\u0412\u0410", "MOCKBA", "mockba"]
     assert find_near_names(moscow).kinds == {"case": 1, "look-alike characters": 1}
     assert find_near_names([moscow[0], moscow[3]]).groups == 0  # only its capitals look like others

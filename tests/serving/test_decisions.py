@@ -33,10 +33,9 @@ def test_a_later_decision_replaces_the_one_that_stood_and_undo_takes_it_back(tmp
     first = decisions.decide("shop", *FACT, "accept")
     second = decisions.decide("shop", *FACT, "reject")
     assert [one.id for one in decisions.standing("shop")] == [second.id]
-    with mistake("no-such-decision"):
-        decisions.undo("shop", first.id)
-    with mistake("no-such-decision"):
-        decisions.undo("other", second.id)
+    for run, number in (("shop", first.id), ("other", second.id)):
+        with mistake("no-such-decision"):
+            decisions.undo(run, number)
     assert decisions.undo("shop", second.id) == second
     assert decisions.standing("shop") == []
     third = decisions.decide("shop", *FACT, "accept")
@@ -122,11 +121,7 @@ def test_what_is_damaged_while_the_file_is_open_is_one_sentence(tmp_path: Path) 
     content[24576:] = bytes(byte ^ 0x55 for byte in content[24576:])
     path.write_bytes(content)
     opened = Decisions(path)
-    for ask in (
-        opened.standing,
-        opened.counts,
-        lambda run: list(opened.accepted(run)),
-        lambda run: opened.of_relation(run, "sold"),
-    ):
+    accepted, of_relation = lambda run: list(opened.accepted(run)), lambda run: opened.of_relation(run, "sold")
+    for ask in (opened.standing, opened.counts, accepted, of_relation):
         with pytest.raises(RequestError, match="decisions cannot be read"):
             ask("run")
