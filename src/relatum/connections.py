@@ -107,8 +107,9 @@ class Connection(HttpToolsProtocol):
         self._front = front
         self._taken = 0  # bytes of the request that is coming, since the last of its parts ended
         self._in_body = False
-        # Seconds, counted by looks: a server that was not given a processor does not hold that against its clients.
+        # Seconds, as far as the server looked: what it stood still itself is not held against its clients.
         self._waited: float | None = 0.0  # for the client; None while the client waits
+        self._looked = self.loop.time()
         self._unread = 0.0  # that an answer has been on its way
         self._refused: float | None = None  # since then nothing is read
         self._fault = 400
@@ -185,7 +186,8 @@ class Connection(HttpToolsProtocol):
 
     def _look(self) -> None:
         """Look, a few times a patience, whether the client keeps the server waiting."""
-        front, step = self._front, min(self._front.head_seconds / 4, _LINGER)
+        front, every, now = self._front, min(self._front.head_seconds / 4, _LINGER), self.loop.time()
+        step, self._looked = min(now - self._looked, 2 * every), now
         self._unread = self._unread + step if self.transport.get_write_buffer_size() else 0.0
         if self._refused is not None:
             self._refused += step
@@ -195,7 +197,7 @@ class Connection(HttpToolsProtocol):
             self.transport.abort()
         elif (self._waited or 0.0) > (front.whole_seconds if self._in_body else front.head_seconds):
             self.refuse(408)
-        self._clock = self.loop.call_later(step, self._look)
+        self._clock = self.loop.call_later(every, self._look)
 
     def refuse(self, status: int, *, linger: bool = True) -> None:
         """Say why the connection ends, as far as nothing else is being said, and end it."""
