@@ -28,7 +28,7 @@ class App:
     def __init__(self) -> None:
         self.asked, self.gate = 0, threading.Event()
         self.gate.set()
-        self.long = b""
+        self.long, self.stands_still = b"", 0.0
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         import asyncio
@@ -36,6 +36,8 @@ class App:
         if scope["type"] != "http":
             return
         self.asked += 1
+        time.sleep(self.stands_still)  # with all that is served
+        self.stands_still = 0.0
         body, more = b"", scope["method"] == "POST"
         while more:
             message = await receive()
@@ -206,3 +208,14 @@ def test_requests_that_do_not_wait_for_their_answers_are_few() -> None:
         assert answer(client) == (0, b"")
         app.gate.set()
     assert app.asked <= 11
+
+
+def test_a_server_that_stood_still_does_not_hold_it_against_its_clients() -> None:
+    app = App()
+    with listening(app, Front(BODY, seconds=0.5)) as port, connected(port, 2) as (blocking, client):
+        app.stands_still = 2.0
+        blocking.sendall(GET)
+        while not app.asked:
+            time.sleep(0.01)
+        client.sendall(GET)  # while it does not look
+        assert client.recv(1 << 16).startswith(b"HTTP/1.1 200")

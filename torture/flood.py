@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 
 Pieces = Iterator[bytes]
 
-LONGEST = 40.0  # seconds that the server may hold a connection that keeps it waiting
+LONGEST = 60.0  # seconds that the server may hold a connection that keeps it waiting
 MOST = 4 << 20  # bytes of a request without end
 EXPECTED = {200, 303, 400, 404, 405, 408, 413, 414, 421, 431, 503}
 VALID = (

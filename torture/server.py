@@ -1,7 +1,7 @@
 """Attack a server on loopback: requests without end, no descriptors left, and one client that wants all of its time.
 
 A client beside the attackers must have its answers: as fast as before them, within three times, and never refused. Attackers
-have machines of their own, but not here: what the server waited for a processor is not counted.
+have machines of their own, but not here: what is waited for a processor is not counted.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def attack(campaign: Campaign) -> None:
 
 
 class View(NamedTuple):
-    """A page that was looked at, the seconds that it took, and those without what the server waited for a processor."""
+    """A page that was looked at, the seconds that it took, and those without what was waited for a processor."""
 
     path: str
     status: int
@@ -84,8 +84,9 @@ class Server:
 
     @property
     def waited(self) -> float:
-        """The seconds that its event loop has waited for a processor."""
-        return int(Path(f"/proc/{self.process.pid}/task/{self.process.pid}/schedstat").read_text().split()[1]) / 1e9
+        """The seconds that its threads, and this one, have waited for a processor."""
+        threads = [*Path(f"/proc/{self.process.pid}/task").iterdir(), Path(f"/proc/self/task/{threading.get_native_id()}")]
+        return sum(int((one / "schedstat").read_text().split()[1]) for one in threads) / 1e9
 
     def get(self, path: str, source: str = "127.0.0.1") -> tuple[int, float]:
         """Return the status of an address, 0 for none, and the seconds that it took."""

@@ -107,9 +107,11 @@ class Connection(HttpToolsProtocol):
         self._front = front
         self._taken = 0  # bytes of the request that is coming, since the last of its parts ended
         self._in_body = False
-        self._waits_since: float | None = self.loop.time()  # for the client; None while the client waits
-        self._unread_since: float | None = None  # an answer is on its way
-        self._refused_at: float | None = None  # nothing more is read
+        # Seconds, as far as the server looked: what it stood still itself is not held against its clients.
+        self._waited: float | None = 0.0  # for the client; None while the client waits
+        self._looked = self.loop.time()
+        self._unread = 0.0  # that an answer has been on its way
+        self._refused: float | None = None  # since then nothing is read
         self._fault = 400
         self._clock: asyncio.TimerHandle | None = None
 
@@ -129,7 +131,7 @@ class Connection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Take bytes, a piece at a time, until it is too much."""
         for start in range(0, len(data), _PIECE):
-            if self._refused_at is None:
+            if self._refused is None:
                 self._take(data[start : start + _PIECE])
 
     def _take(self, data: bytes) -> None:
@@ -158,20 +160,20 @@ class Connection(HttpToolsProtocol):
             self._fault = 431
             raise OverflowError
         self._taken, self._in_body = 0, True
-        if self._waits_since is None:
+        if self._waited is None:
             self._wait()
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         """Count on: now the client waits."""
-        self._taken, self._in_body, self._waits_since = 0, False, None
+        self._taken, self._in_body, self._waited = 0, False, None
         self._front.waiting.pop(self, None)
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
         """Wait for the next request; a client that is still sending this one is let go."""
         super().on_response_complete()
-        if self.transport.is_closing() or self._refused_at is not None:
+        if self.transport.is_closing() or self._refused is not None:
             return
         if self._in_body:
             self._let_go()
@@ -179,23 +181,23 @@ class Connection(HttpToolsProtocol):
             self._wait()
 
     def _wait(self) -> None:
-        self._waits_since = self.loop.time()
+        self._waited = 0.0
         self._front.waiting[self] = None
 
     def _look(self) -> None:
         """Look, a few times a patience, whether the client keeps the server waiting."""
-        now, front = self.loop.time(), self._front
-        if not self.transport.get_write_buffer_size():
-            self._unread_since = None
-        elif self._unread_since is None:
-            self._unread_since = now
-        patience = front.whole_seconds if self._in_body else front.head_seconds
-        unread = self._unread_since is not None and now - self._unread_since > front.whole_seconds
-        if unread or (self._refused_at is not None and now - self._refused_at > _LINGER):
+        front, every, now = self._front, min(self._front.head_seconds / 4, _LINGER), self.loop.time()
+        step, self._looked = min(now - self._looked, 2 * every), now
+        self._unread = self._unread + step if self.transport.get_write_buffer_size() else 0.0
+        if self._refused is not None:
+            self._refused += step
+        elif self._waited is not None and not self.flow.read_paused:
+            self._waited += step
+        if self._unread > front.whole_seconds or (self._refused or 0.0) > _LINGER:
             self.transport.abort()
-        elif self._waits_since is not None and now - self._waits_since > patience and not self.flow.read_paused:
+        elif (self._waited or 0.0) > (front.whole_seconds if self._in_body else front.head_seconds):
             self.refuse(408)
-        self._clock = self.loop.call_later(min(front.head_seconds / 4, _LINGER), self._look)
+        self._clock = self.loop.call_later(every, self._look)
 
     def refuse(self, status: int, *, linger: bool = True) -> None:
         """Say why the connection ends, as far as nothing else is being said, and end it."""
@@ -220,7 +222,7 @@ class Connection(HttpToolsProtocol):
     def _let_go(self) -> None:
         """End the connection soon, and read no more of it: closed at once, what was said could be lost on its way."""
         self._unset_keepalive_if_required()
-        self._taken, self._refused_at, self._waits_since = 0, self.loop.time(), None
+        self._taken, self._refused, self._waited = 0, 0.0, None
         self._front.waiting[self] = None
         self._front.waiting.move_to_end(self, last=False)
         with contextlib.suppress(NotImplementedError):
