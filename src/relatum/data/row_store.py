@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from relatum.arrays import Float32, Int64
 from relatum.artefacts import Count, Declared, Known, Share
+from relatum.data.stored_values import StoredTable
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError, UnknownNameError
 
@@ -237,12 +238,19 @@ class RowStore:
     options: Mapping[str, Any] = field(default_factory=dict)
     sources: tuple[str, ...] = ()  # where the tables came from
     vectors: Mapping[str, Vectors] = field(default_factory=dict)  # of the rows of some tables, by name
+    # what stands in each column at the source, row by row, also of columns and tables from which nothing is learned
+    values: Mapping[str, StoredTable] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, vectors in self.vectors.items():
             if self[name].schema.row_key is None or (len(vectors) and vectors.ids[-1] >= len(self.names)):
                 raise DataError(
                     "bad-vectors", f"table {name!r} has no key of one column, or lacks one of their names", place="vectors"
+                )
+        for name, values in self.values.items():
+            if name in self.tables and len(values) != len(self[name]):
+                raise DataError(
+                    "damaged-file", f"{len(values)} rows of values, not {len(self[name])}", place=f"table {name!r}"
                 )
         for table in self.tables.values():
             if table.cells.size and (table.cells.max() >= len(self.names) or table.cells.min() < UNKNOWN):

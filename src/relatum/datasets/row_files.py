@@ -1,8 +1,12 @@
-"""The rows of tables as a safetensors file beside the facts, `rows.safetensors`: cells, parts and labels of every table."""
+"""The rows of tables as safetensors files beside the facts.
+
+`rows.safetensors` holds what is learned from: cells, parts and labels of every table. `values.safetensors` holds what stands
+in the source, and is mapped: what nobody asks for is not read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -11,14 +15,15 @@ import numpy.typing as npt
 
 from relatum.artefacts import read
 from relatum.data.row_store import RowStore, RowTable, TableSchema, Vectors
+from relatum.data.stored_values import StoredColumn, StoredTable, Texts
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError
 from relatum.files import is_there
-from relatum.tensor_files import read_tensors, write_tensors
+from relatum.tensor_files import map_arrays, read_tensors, write_tensors
 
-ROWS = "rows.safetensors"
+ROWS, VALUES = "rows.safetensors", "values.safetensors"
 
-_FORMAT, _VERSION = "relatum-rows", 1
+_FORMAT, _VALUES_FORMAT, _VERSION = "relatum-rows", "relatum-values", 1
 
 
 class RowsAbout(TypedDict):
@@ -43,6 +48,8 @@ def save_rows(folder: Path, rows: RowStore) -> None:
         "options": dict(rows.options),
         "sources": list(rows.sources),
     }
+    if rows.values:
+        _save_values(folder / VALUES, rows.values)
     write_tensors(folder / ROWS, arrays, _FORMAT, _VERSION, about)
 
 
@@ -60,11 +67,61 @@ def load_rows(folder: Path) -> RowStore | None:
         schemas = about["tables"]
         tables = {schema.name: _table(schema, number, arrays) for number, schema in enumerate(schemas)}
         vectors = {one.name: _vectors(number, arrays) for number, one in enumerate(schemas) if f"{number}/vectors" in arrays}
-        return RowStore(Vocabulary(_unpacked(arrays["names"])), tables, about["options"], tuple(about["sources"]), vectors)
+        names, sources = Vocabulary(_unpacked(arrays["names"])), tuple(about["sources"])
+        return RowStore(names, tables, about["options"], sources, vectors, _load_values(folder / VALUES))
     except (DataError, KeyError, TypeError, AttributeError, ValueError) as error:
         raise DataError(
             "damaged-rows", f"not the rows of tables ({error})", place=path, remedy="import the tables again"
         ) from None
+
+
+class _ColumnAbout(TypedDict):
+    name: str
+    type: str
+    read_as: str | None
+
+
+class _TableAbout(TypedDict):
+    name: str
+    columns: list[_ColumnAbout]
+
+
+class _ValuesAbout(TypedDict):
+    tables: list[_TableAbout]
+
+
+def _save_values(path: Path, values: Mapping[str, StoredTable]) -> None:
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    tables = []
+    for number, table in enumerate(values.values()):
+        columns = []
+        for index, one in enumerate(table.columns):
+            columns.append({"name": one.name, "type": one.type, "read_as": one.read_as})
+            arrays[f"{number}/{index}"] = one.data
+            if one.missing is not None:
+                arrays[f"{number}/{index}/missing"] = one.missing
+            if one.texts is not None:
+                arrays[f"{number}/{index}/texts"], arrays[f"{number}/{index}/starts"] = one.texts.data, one.texts.starts
+        tables.append({"name": table.name, "columns": columns})
+    write_tensors(path, arrays, _VALUES_FORMAT, _VERSION, {"tables": tables})
+
+
+def _load_values(path: Path) -> dict[str, StoredTable]:
+    if not is_there(path):
+        return {}
+    stored = map_arrays(path, _VALUES_FORMAT, _VERSION, None)
+    if stored is None:
+        raise DataError("damaged-rows", "damaged, or of another version", place=path, remedy="import the tables again")
+    found = {}
+    for number, table in enumerate(read(_ValuesAbout, stored.about)["tables"]):
+        columns = tuple(_column(one, f"{number}/{index}", stored.arrays) for index, one in enumerate(table["columns"]))
+        found[table["name"]] = StoredTable(table["name"], columns)
+    return found
+
+
+def _column(about: _ColumnAbout, name: str, arrays: Mapping[str, npt.NDArray[Any]]) -> StoredColumn:
+    texts = Texts(arrays[f"{name}/texts"], arrays[f"{name}/starts"]) if f"{name}/texts" in arrays else None
+    return StoredColumn(about["name"], about["type"], arrays[name], arrays.get(f"{name}/missing"), texts, about["read_as"])
 
 
 def _table(schema: TableSchema, number: int, arrays: dict[str, npt.NDArray[Any]]) -> RowTable:

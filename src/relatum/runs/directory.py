@@ -18,7 +18,7 @@ from relatum.closed_folders import close_folder, names_in, status
 from relatum.data.hypergraph import Split
 from relatum.datasets.cache import load_columns, save_columns
 from relatum.datasets.registry import DATASETS
-from relatum.datasets.row_files import ROWS, load_rows, save_rows
+from relatum.datasets.row_files import ROWS, VALUES, load_rows, save_rows
 from relatum.errors import RelatumError
 from relatum.files import is_there, read_document, sha256_of, stale_temporaries, write_bytes, write_document
 from relatum.kernels.parallel import threads
@@ -38,7 +38,7 @@ FITTED: Mapping[str, str] = {
     "answer_sets.json": "relatum-answer-sets",
 }
 
-_OPTIONAL = (ROWS, *FITTED)  # files that not every run has
+_OPTIONAL = (ROWS, VALUES, *FITTED)  # files that not every run has
 _FACTS, _KEY = "facts.safetensors", {"run": "facts"}
 _FORMAT, _VERSION, _FITTED_VERSION = "relatum-environment", 1, 1
 
@@ -90,7 +90,7 @@ def is_free(folder: Path) -> bool:
     if status(folder) is None:
         return True
     found = set(names_in(folder)) - {path.name for path in stale_temporaries(folder)} - {LOCK}
-    return found <= {ROWS, _FACTS} or (_FACTS in found and found <= {ROWS, _FACTS, ENVIRONMENT})
+    return found <= {ROWS, VALUES, _FACTS} or (_FACTS in found and found <= {ROWS, VALUES, _FACTS, ENVIRONMENT})
 
 
 def why_no_run(folder: Path) -> str:
@@ -122,6 +122,7 @@ def load_facts(folder: Path) -> Split:
             place=folder,
             remedy="put these back",
         )
+    _has(folder, VALUES)
     return replace(split, rows=load_rows(folder) if _has(folder, ROWS) else None)
 
 

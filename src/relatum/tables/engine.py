@@ -116,9 +116,9 @@ class Workspace:
         """Return the rows of a query."""
         return self._do(lambda: self._connection.execute(sql, parameters).fetchall(), what)
 
-    def one(self, sql: str, what: str = "tables") -> tuple[Any, ...]:
+    def one(self, sql: str, what: str = "tables", parameters: Sequence[object] = ()) -> tuple[Any, ...]:
         """Return the only row of a query."""
-        return self.rows(sql, what)[0]
+        return self.rows(sql, what, parameters)[0]
 
     def batches(self, sql: str, what: str = "tables") -> Iterator[Batch]:
         """Yield the rows of a query in batches; no other statement may run meanwhile."""

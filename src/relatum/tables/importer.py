@@ -30,6 +30,7 @@ from relatum.tables.options import Choices, ColumnRef, EntityTypes, ImportOption
 from relatum.tables.shapes import MOST_ROLES, NO_SHAPE, TableShape, find_dependencies, shape_of
 from relatum.tables.source import Source, SourceTable
 from relatum.tables.staging import Staged, distinct_together, stage
+from relatum.tables.stored import read_values
 from relatum.tables.summary import ColumnRecord, Imported, TableRecord, unread_table
 from relatum.tables.time_split import latest, latest_of_each, parts_by_time, read_times, times_through
 from relatum.tables.values import null_hint, null_like
@@ -391,7 +392,11 @@ class _Import:
         options = self._options.to_dict()
         if self._choices.time is not None:
             options["time"] = full_name(self._choices.time)  # whose table is known even if the column is left out
-        return RowStore(names, tables, options, tuple(self._locations)) if tables else None
+        if not tables:
+            return None
+        kept = (one for one in self._planned if not one.table.is_facts and one.staged.view_columns)
+        values = {one.name: read_values(self._workspace, self._sources[one.name][0], one.staged) for one in kept}
+        return RowStore(names, tables, options, tuple(self._locations), values=values)
 
     def _notes(self) -> dict[ColumnRef, str]:
         """Return what else there is to say about columns: values without a target, and texts that may stand for none."""

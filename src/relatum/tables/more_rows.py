@@ -19,6 +19,7 @@ from relatum.tables.facts import HeldOutCells, facts_of, relations_in
 from relatum.tables.open import open_sources, require_libraries
 from relatum.tables.options import Choices, ImportOptions
 from relatum.tables.staging import stage
+from relatum.tables.stored import read_values
 
 
 def read_more_rows(source: Any, like: RowStore, tables: Sequence[str] = ()) -> RowStore:
@@ -41,13 +42,14 @@ def read_more_rows(source: Any, like: RowStore, tables: Sequence[str] = ()) -> R
             listed = ", ".join(like.tables)
             raise DataError("other-tables", f"none of the imported tables is there: {listed}", remedy=remedy)
         choices = Choices({name: sources[name][1] for name in wanted}, ImportOptions(tables=wanted))
-        found, labels = [], {}
+        found, labels, values = [], {}, {}
         for number, name in enumerate(wanted):
             staged = stage(workspace, *sources[name], number, choices)
             schema = like[name].schema
             check_columns(staged, schema.columns)
             found.append(NumberedTable(staged, list(schema.columns), {}))
             there = [one for one in schema.label if one in staged.view_columns]
+            values[name] = read_values(workspace, sources[name][0], staged)
             labels[name] = read_labels(workspace, staged, there) if there else None
         names = number_cells(workspace, found, options.null == "value")
         locations = tuple(dict.fromkeys(each.location for each, _ in sources.values()))
@@ -56,7 +58,7 @@ def read_more_rows(source: Any, like: RowStore, tables: Sequence[str] = ()) -> R
         name: RowTable(like[name].schema, each.cells, np.zeros(each.cells.shape, np.int8), labels[name])
         for name, each in zip(wanted, found, strict=True)
     }
-    return replace(RowStore(names, rows).with_names(every), options=like.options, sources=locations)
+    return replace(RowStore(names, rows, values=values).with_names(every), options=like.options, sources=locations)
 
 
 def facts_of_rows(rows: RowStore, schema: Schema) -> Split:
@@ -75,13 +77,15 @@ def joined_rows(old: RowStore, new: RowStore, split: Split) -> RowStore:
     """
     names = new.names if (new.names.numbers_of(old.names) >= 0).all() else old.names.union(new.names)
     kept, read = old.with_names(names), new.with_names(names)
-    tables, held_out = dict(kept.tables), HeldOutCells(split, names)
+    tables, values, held_out = dict(kept.tables), dict(kept.values), HeldOutCells(split, names)
     for name, table in read.tables.items():
         facts = relations_in(table.schema, split.schema)
         key = table.schema.keys[0] if table.schema.keys else ()
         parts = held_out.parts_of(facts, table.schema.columns, table.cells, key, (0.0, 0.0), np.random.default_rng(0))
-        tables[name] = _with_others(replace(table, parts=parts), tables[name], split.schema)
-    return replace(kept, tables=tables, sources=new.sources)
+        tables[name], others = _with_others(replace(table, parts=parts), tables[name], split.schema)
+        if name in values and name in read.values:
+            values[name] = read.values[name].followed_by(values[name].take(others))
+    return replace(kept, tables=tables, sources=new.sources, values=values)
 
 
 def new_rows(read: RowTable, before: RowTable) -> Bool:
@@ -102,8 +106,10 @@ def _groups(read: RowTable, before: RowTable) -> tuple[Int64, Int64]:
     return groups[len(before) :], groups[: len(before)]
 
 
-def _with_others(read: RowTable, before: RowTable, relations: Schema) -> RowTable:
+def _with_others(read: RowTable, before: RowTable, relations: Schema) -> tuple[RowTable, Int64]:
     """Return rows that were read, and behind them those from before that are not among them: by key, else by all cells.
+
+    The numbers that these had come beside.
 
     A cell that is in no relation is held out in a row that was read again if it was before: no fact says so.
     """
@@ -122,12 +128,13 @@ def _with_others(read: RowTable, before: RowTable, relations: Schema) -> RowTabl
     if read.labels is not None or before.labels is not None:
         first, last = (one.labels or ("",) * len(one) for one in (read, before))
         labels = (*first, *(last[one] for one in others.tolist()))
-    return RowTable(
+    joined = RowTable(
         schema,
         np.concatenate([read.cells, before.cells[:, others]], axis=1),
         np.concatenate([parts, before.parts[:, others]], axis=1),
         labels,
     )
+    return joined, others
 
 
 def _numbers(groups: Int64) -> Int64:

@@ -98,6 +98,13 @@ class Source(ABC):
     def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
         """Make `target`, a table or view of the workspace, with these columns as c0, c1, ..., and all rows."""
 
+    def value_types(self, table: SourceTable) -> Mapping[str, str]:
+        """Return the types of values of columns that came as text, as DuckDB calls them, by name: once a table is staged.
+
+        Of a column that is not among them its values alone can tell.
+        """
+        return {}
+
     def close(self) -> None:  # noqa: B027
         """Let go of files and connections."""
 

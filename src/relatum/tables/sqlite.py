@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import cast
@@ -31,6 +31,7 @@ from relatum.tables.values import stage_text
 _TEXTS = ("CHAR", "CLOB", "TEXT", "BOOL", "UUID")
 _READS = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE)
 _FORBIDDEN = ("load_extension", "fts3_tokenizer", "readfile", "writefile", "edit")  # functions that reach further
+_TYPES = {int: "BIGINT", float: "DOUBLE", str: "VARCHAR", bytes: "VARCHAR"}
 _STEPS = 100_000  # of SQLite's machine between looks at whether somebody wants to stop
 
 
@@ -46,6 +47,8 @@ class SqliteSource(Source):
             self._connection.execute("PRAGMA query_only = ON")
             self._connection.execute("BEGIN")  # one state of the database, whoever writes meanwhile
             self._queries: dict[str, str] = {}
+            self._read: dict[str, list[str]] = {}
+            self._classes: dict[str, list[set[type]]] = {}  # of the values of each column that was read
             wanted = ("table", "view") if views else ("table",)
             self._listed = {
                 str(row[1]): row[2] == "view"
@@ -66,11 +69,14 @@ class SqliteSource(Source):
     def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
         """Copy a table as text; then numbers and dates are found."""
         rows, total = self._queries.get(table.name), 0
+        self._classes[table.name] = [set() for _ in columns]
+        self._read[table.name] = [column.name for column in columns]
         try:
             if rows is None:
                 rows = quoted(table.name)
                 total = self._connection.execute(f"SELECT count(*) FROM {rows}").fetchone()[0]  # noqa: S608
-            stage_text(self._workspace, table.name, columns, self._batches(rows, columns), total, target)
+            batches = self._batches(rows, columns, self._classes[table.name])
+            stage_text(self._workspace, table.name, columns, batches, total, target)
         except (sqlite3.Error, UnicodeError) as error:
             if table.name in self._queries:
                 raise query_error(table.name, str(error)) from None
@@ -94,11 +100,19 @@ class SqliteSource(Source):
         """Close the database."""
         self._connection.close()
 
-    def _batches(self, source: str, columns: Sequence[SourceColumn]) -> Iterator[Batch]:
+    def value_types(self, table: SourceTable) -> Mapping[str, str]:
+        """Return the types of columns whose values are all of one class: in SQLite each value has its own."""
+        found = zip(self._read[table.name], self._classes[table.name], strict=True)
+        return {name: _TYPES[next(iter(kinds))] for name, kinds in found if len(kinds) == 1}
+
+    def _batches(self, source: str, columns: Sequence[SourceColumn], classes: Sequence[set[type]]) -> Iterator[Batch]:
         chosen = ", ".join(quoted(column.name) for column in columns) or "NULL"
         cursor = self._connection.execute(f"SELECT {chosen} FROM {source}")  # noqa: S608
         while rows := cursor.fetchmany(BATCH):
-            yield [texts_of(column) for column in zip(*rows, strict=True)]
+            found = list(zip(*rows, strict=True))
+            for seen, column in zip(classes, found, strict=False):
+                seen.update(set(map(type, column)) - {type(None)})
+            yield [texts_of(column) for column in found]
 
     def _columns(self, table: str) -> dict[str, tuple[SourceColumn, int]]:
         """Return the columns by name, each with its position in the primary key, from 1, or 0."""

@@ -31,6 +31,7 @@ class Staged:
     profiles: dict[str, Profile]  # what was counted in those
     unread: dict[str, ColumnPlan]  # what becomes of columns whatever their values are
     rows: int
+    raw: str  # the table or view of its values as the source has them, whose columns are called as those of `view`
 
 
 def stage(workspace: Workspace, source: Source, table: SourceTable, number: int, choices: Choices) -> Staged:
@@ -64,7 +65,7 @@ def stage(workspace: Workspace, source: Source, table: SourceTable, number: int,
         profiles[column.name] = Profile(
             kind_of(kind), is_whole, rows, rows - present, distinct, words, length, single, least, greatest, is_times
         )
-    return Staged(table, view, view_columns, types, profiles, unread, rows)
+    return Staged(table, view, view_columns, types, profiles, unread, rows, raw)
 
 
 def distinct_together(workspace: Workspace, staged: Staged, columns: Sequence[str]) -> int:

@@ -1,0 +1,178 @@
+"""Values between DuckDB and the columns that a run keeps: every value comes back as it was, type for type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from relatum.data.stored_values import StoredColumn, StoredTable, Texts, encoding_of
+from relatum.data.vocabulary import Ids
+from relatum.tables.engine import Workspace, literal, quoted
+from relatum.tables.source import Source
+from relatum.tables.staging import Staged
+
+_PIECE = 1 << 16  # texts that come as one, which has less than 4 GiB
+_EPOCH = "DATE '1970-01-01'"
+# How numbers of days and ticks are read and made, by type.
+_READ = {
+    "DATE": f"CAST({{}} - {_EPOCH} AS INTEGER)",
+    "TIME": "epoch_us({})",
+    "TIMESTAMP": "epoch_us({})",
+    "TIMESTAMP_S": "CAST(epoch({}) AS BIGINT)",
+    "TIMESTAMP_MS": "epoch_ms({})",
+    "TIMESTAMP_NS": "epoch_ns({})",
+    "TIMESTAMP WITH TIME ZONE": "epoch_us({})",
+}
+_MAKE = {
+    "DATE": f"{_EPOCH} + CAST({{}} AS INTEGER)",
+    "TIME": "CAST(make_timestamp(CAST({} AS BIGINT)) AS TIME)",
+    "TIMESTAMP": "make_timestamp(CAST({} AS BIGINT))",
+    "TIMESTAMP_S": "CAST(make_timestamp(CAST({} AS BIGINT) * 1000000) AS TIMESTAMP_S)",
+    "TIMESTAMP_MS": "CAST(make_timestamp(CAST({} AS BIGINT) * 1000) AS TIMESTAMP_MS)",
+    "TIMESTAMP_NS": "make_timestamp_ns(CAST({} AS BIGINT))",
+    "TIMESTAMP WITH TIME ZONE": "make_timestamptz(CAST({} AS BIGINT))",
+}
+
+
+def read_values(workspace: Workspace, source: Source, staged: Staged) -> StoredTable:
+    """Return the values of a table that is staged, as its source has them."""
+    what, stated = staged.table.name, source.value_types(staged.table)
+    known = dict(workspace.describe(staged.raw, what))
+    texts = f"{staged.raw}_text"  # where values came as text, the view has what was found in it
+    came_as_text = workspace.one("SELECT count(*) FROM duckdb_tables() WHERE table_name = ?", what, [texts])[0]
+    columns = []
+    for name, column in staged.view_columns.items():
+        if came_as_text:
+            columns.append(read_text_column(workspace, name, column, texts, stated.get(name), known[column], what))
+        else:
+            columns.append(read_column(workspace, name, column, staged.raw, known[column], what))
+    return StoredTable(what, tuple(columns))
+
+
+def read_column(workspace: Workspace, name: str, expression: str, rows: str, value_type: str, what: str) -> StoredColumn:
+    """Return a column of DuckDB: an expression over `rows`, what stands after FROM, of a type, as it is kept."""
+    encoding = encoding_of(value_type)
+    if encoding in ("days", "ticks") and value_type != "TIME":
+        endless = f"SELECT count(*) FILTER (NOT isfinite({expression})) FROM {rows}"  # noqa: S608
+        encoding = "text" if workspace.one(endless, what)[0] else encoding
+    if encoding == "text":
+        return _read_text(workspace, name, expression, rows, value_type, what)
+    chosen = expression
+    if encoding in ("days", "ticks"):
+        chosen = _READ[value_type].format(expression)
+    elif encoding == "scaled":
+        chosen = f"CAST(replace(CAST({expression} AS VARCHAR), '.', '') AS BIGINT)"
+    found = workspace.arrays(f"SELECT {chosen} AS v FROM {rows}", what)["v"]  # noqa: S608
+    missing = None
+    if isinstance(found, np.ma.MaskedArray):
+        mask = np.ma.getmaskarray(found)
+        missing, found = (mask if mask.any() else None), found.filled(0)
+    if encoding in ("whole", "days", "ticks", "scaled"):
+        if found.dtype == np.uint64 and len(found) and found.max() > np.iinfo(np.int64).max:
+            return _read_text(workspace, name, expression, rows, value_type, what)
+        found = _narrow(found)
+    return StoredColumn(name, value_type, np.ascontiguousarray(found), missing)
+
+
+def read_text_column(
+    workspace: Workspace, name: str, column: str, rows: str, stated: str | None, found: str, what: str
+) -> StoredColumn:
+    """Return a column that came as text: of the type that its source states, or that was found in it if no text is lost.
+
+    Args:
+        workspace: where it is.
+        name: of the column.
+        column: what holds the texts.
+        rows: what stands after FROM.
+        stated: the type of the values at their source, as DuckDB calls it; None where the source does not know.
+        found: the type that all of the texts fit.
+        what: what is read, for messages.
+    """
+    wanted = stated or found
+    if wanted != "VARCHAR":
+        typed = f"TRY_CAST({column} AS {wanted})"
+        same = f"{typed} IS NOT NULL" if stated else f"CAST({typed} AS VARCHAR) IS NOT DISTINCT FROM {column}"
+        test = f"SELECT coalesce(bool_and({same}) FILTER ({column} IS NOT NULL), true) FROM {rows}"  # noqa: S608
+        if workspace.one(test, what)[0]:
+            return read_column(workspace, name, typed, rows, wanted, what)
+    kept = _read_text(workspace, name, column, rows, "VARCHAR", what)
+    return kept if found == "VARCHAR" else StoredColumn(name, "VARCHAR", kept.data, kept.missing, kept.texts, found)
+
+
+def _read_text(workspace: Workspace, name: str, expression: str, rows: str, value_type: str, what: str) -> StoredColumn:
+    """Return a column as the codes of its different texts; of no value an object of Python is made."""
+    text = f"CAST({expression} AS VARCHAR)"
+    workspace.run(
+        f"CREATE TABLE stored_texts AS SELECT t, row_number() OVER (ORDER BY t) - 1 AS number "  # noqa: S608
+        f"FROM (SELECT DISTINCT {text} COLLATE C AS t FROM {rows}) WHERE t IS NOT NULL ORDER BY t",
+        what,
+    )
+    count = int(workspace.one("SELECT count(*) FROM stored_texts", what)[0])
+    workspace.run("CREATE TYPE stored_code AS ENUM (SELECT t FROM stored_texts ORDER BY number)", what)
+    codes = f"coalesce(CAST(enum_code(CAST({text} AS stored_code)) AS INTEGER), -1)"
+    found: Ids = np.asarray(workspace.arrays(f"SELECT {codes} AS v FROM {rows}", what)["v"], np.int32)  # noqa: S608
+    lengths = workspace.arrays("SELECT strlen(t) AS v FROM stored_texts ORDER BY number", what)["v"]
+    pieces = []
+    for first in range(0, count, _PIECE):
+        some = f"SELECT t FROM stored_texts WHERE number BETWEEN {first} AND {first + _PIECE - 1} ORDER BY number"  # noqa: S608
+        pieces.append(str(workspace.one(f"SELECT string_agg(t, '') FROM ({some})", what)[0]).encode())  # noqa: S608
+    workspace.run("DROP TABLE stored_texts")
+    workspace.run("DROP TYPE stored_code")
+    starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
+    missing = found < 0
+    texts = Texts(np.frombuffer(b"".join(pieces), np.uint8), starts)
+    data = np.where(missing, 0, found).astype(np.int32)
+    return StoredColumn(name, value_type, data, missing if missing.any() else None, texts)
+
+
+def _narrow(numbers: npt.NDArray[np.integer]) -> npt.NDArray[np.signedinteger]:
+    """Return whole numbers in the smallest type that holds them."""
+    least, most = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
+    for kind in (np.int8, np.int16, np.int32):
+        if np.iinfo(kind).min <= least and most <= np.iinfo(kind).max:
+            return numbers.astype(kind)
+    return numbers.astype(np.int64)
+
+
+def write_table(workspace: Workspace, table: StoredTable, columns: Iterable[str], target: str) -> None:
+    """Make a table of the workspace of some columns, as the types that comparisons take them for, in the order of rows."""
+    wanted = [table[name] for name in columns]
+    arrays: dict[str, npt.NDArray[Any]] = {"row": np.arange(len(table))}
+    for number, one in enumerate(wanted):
+        arrays[f"c{number}"] = _array(one)
+        if one.encoding == "real" and np.isnan(one.data).any():  # which DuckDB would take for no value
+            arrays[f"n{number}"] = np.isnan(one.data) & ~one.gaps
+    made = (_made(f"c{number}", one, f"n{number}" in arrays) for number, one in enumerate(wanted))
+    chosen = ", ".join(f"{value} AS {quoted(one.name)}" for value, one in zip(made, wanted, strict=True)) or "row"
+    workspace.copy(arrays, f"CREATE TABLE {target} AS", table.name, chosen)
+
+
+def _array(column: StoredColumn) -> npt.NDArray[Any]:
+    if column.texts is not None:
+        return np.array([*column.texts.all(), None], object)[np.where(column.gaps, len(column.texts), column.data)]
+    return column.data if column.missing is None else np.ma.array(column.data, mask=column.missing)
+
+
+def _made(name: str, column: StoredColumn, has_nan: bool) -> str:
+    """Return the expression that makes values of what is handed over for them."""
+    if column.texts is not None:
+        text = f"CAST({name} AS VARCHAR)"  # of a column without any value DuckDB knows no type
+        if column.read_as is not None:
+            return f"TRY_CAST(trim({text}) AS {column.read_as})"
+        return text if column.type == "VARCHAR" else f"CAST({text} AS {column.type})"
+    if column.encoding in ("days", "ticks"):
+        return _MAKE[column.type].format(name)
+    if column.encoding == "scaled":
+        scale = int(column.type.rstrip(")").partition(",")[2])
+        unit = f"CAST({literal('0.' + '0' * (scale - 1) + '1')} AS DECIMAL({scale + 1},{scale}))" if scale else "1"
+        return f"CAST(CAST({name} AS DECIMAL(18,0)) * {unit} AS {column.type})"
+    value = f"CASE WHEN n{name[1:]} THEN 'nan' ELSE {name} END" if has_nan else name
+    return f"CAST({value} AS {column.type})"
+
+
+def types_of(table: StoredTable) -> Mapping[str, str]:
+    """Return the type as which the values of each column are compared."""
+    return {one.name: one.sql_type for one in table.columns}
