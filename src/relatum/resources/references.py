@@ -17,11 +17,13 @@ class EntityRef:
         name: its whole name, which no other entity has: `items:17`.
         label: what people call it, from a column such as `name`; None if it has no label.
         type: what it is where it came from a table: `items`; None where that is not known.
+        is_value: whether it is no entity, but a value that is stored.
     """
 
     name: str
     label: str | None = None
     type: str | None = None
+    is_value: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,7 @@ class FactRef:
         probability: how likely it is, 1 if it is known; None where that was not worked out.
         source: the split part that holds it (`train`, `valid` or `test`), `derived` if it follows by definition,
             `assumed` if it was taken as true for this question, None if it is not known.
+        is_condition: whether the relation is a condition of the query on the cells of a row, `film: length > 120`.
     """
 
     relation: str
@@ -46,12 +49,18 @@ class FactRef:
     known: bool
     probability: float | None = None
     source: str | None = None
+    is_condition: bool = False
 
 
 def entity_ref(run: Run, name: str) -> EntityRef:
     """Return the reference to an entity by its whole name, whose beginning is its type."""
     types = (one for one in run.entity_types if name.startswith(one) and name[len(one) : len(one) + 1] == ":")
     return EntityRef(name, run.labels.of(name), next(types, None))
+
+
+def value_ref(run: Run, entity: str | None, text: str) -> EntityRef:
+    """Return the reference to what stands in a row: an entity, or a value that is none."""
+    return EntityRef(text, is_value=True) if entity is None else entity_ref(run, entity)
 
 
 def fact_ref(
@@ -73,6 +82,14 @@ def fact_ref(
         1.0 if known else probability,
         source,
     )
+
+
+def condition_ref(run: Run, relation: str, entities: Sequence[str], *, known: bool, probability: float) -> FactRef:
+    """Return the reference to what a query demands of a row, as to a fact."""
+    roles = tuple(map(str, range(len(entities))))
+    text = as_written(relation) + write_arguments(tuple(entities))
+    refs = tuple(entity_ref(run, name) for name in entities)
+    return FactRef(relation, refs, roles, text, known, probability, is_condition=True)
 
 
 def role_names(run: Run, relation: str) -> tuple[str, ...]:

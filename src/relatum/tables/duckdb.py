@@ -32,8 +32,6 @@ from relatum.tables.table import Database, Table, Value, declared, listed_column
 
 _USUAL = "main"  # the schema that is not named
 
-# A view or a query may name a file of the machine, or a variable of Python, as if it were a table.
-_CONFINED = "SET enable_external_access = false; SET python_enable_replacements = false; SET lock_configuration = true"
 _KEPT = ("boolean", "uuid", "interval", "bit")  # types other than of numbers and dates that a text is read as again
 
 
@@ -58,7 +56,7 @@ class ConfinedDuckdb(Source):
         try:
             self._confined.run(f"ATTACH {literal(str(path.resolve()))} AS source (READ_ONLY)", location)
             self._confined.run("USE source")
-            self._confined.run(_CONFINED)
+            self._confined.confine()
         except BaseException:
             self.close()
             raise
