@@ -151,7 +151,12 @@ class _Answering:
         """Return the rows that follow from what is stored, as a database has them."""
         statement = self._statement
         doubted = statement.expression is not None and has_negations(statement.expression)
-        result = stored_rows(self._run).query(statement.stored, self._catalog, max(most, _DOUBTED) if doubted else most)
+        try:
+            result = stored_rows(self._run).query(statement.stored, self._catalog, max(most, _DOUBTED) if doubted else most)
+        except DataError as error:
+            if error.code == "database-refused" and statement.refusal is not None and statement.refusal.code == "unknown-name":
+                raise statement.refusal from None  # which says where it stands, and what is like it
+            raise
         self._columns = self._columns or unique_names(result.columns)
         judged = self._judged(result.rows if doubted else result.rows[:most])
         found = []

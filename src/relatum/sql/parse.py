@@ -34,6 +34,7 @@ class Statement:
         least: the least probability of a row.
         shown: for each column, what it is: which column of which table, as far as that is known.
         demanded: the relations that are demands on rows, by name.
+        refusal: why nothing can be predicted for it, where known rows alone are asked for.
     """
 
     expression: Expression | None
@@ -48,6 +49,7 @@ class Statement:
     least: float | None = None
     shown: tuple[ShownColumn, ...] = ()
     demanded: Mapping[str, DemandedRelation] = field(default_factory=dict)
+    refusal: SqlError | None = None
 
 
 def parse_sql(text: str, catalog: Catalog) -> Statement:
@@ -65,6 +67,7 @@ def parse_sql(text: str, catalog: Catalog) -> Statement:
     binder = Binder(catalog, syntax, translator.evaluated)
     expression: Expression | None = None
     bound: BoundQuery | None = None
+    refusal: SqlError | None = None
     positions: tuple[int, ...] = ()
     try:
         bound = binder.query(syntax.query)
@@ -73,6 +76,7 @@ def parse_sql(text: str, catalog: Catalog) -> Statement:
     except SqlError as error:
         if not syntax.known:
             raise syntax.stored_only or error from None
+        refusal = error
     if syntax.stored_only is not None and not syntax.known:
         raise syntax.stored_only
     return Statement(
@@ -88,6 +92,7 @@ def parse_sql(text: str, catalog: Catalog) -> Statement:
         syntax.least,
         () if bound is None else _shown(bound),
         translator.demanded,
+        refusal,
     )
 
 
