@@ -101,12 +101,6 @@ def test_an_error_says_what_was_asked_and_what_may_have_been_meant(client: Clien
     assert "question" not in {one.get("id") for one in Page(client.get("/nope").text).all("input")}
 
 
-def test_headings_call_entities_as_people_do_and_links_name_them_whole(client: Client) -> None:
-    page = client.get(f"/shop/explain?fact={quote(FACT)}").text
-    assert '<bdi class="long">customers.<wbr>country(<wbr>&#34;customer 7&#34;, France)</bdi></h1>' in page
-    assert 'href="/shop/ask?q=customers.country%28customers%3A7%2C+%3F%29"' in page
-
-
 def test_the_edition_of_static_files_is_in_their_addresses(client: Client) -> None:
     assert re.fullmatch(r"[0-9a-f]{12}", static_edition())
     assert f'href="/-/static/explorer.css?v={static_edition()}"' in client.get("/").text
