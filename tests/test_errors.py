@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from relatum.errors import FormatError, RelatumError, UnknownNameError, nearest_names
 
 
-def test_the_nearest_names_come_first() -> None:
-    assert nearest_names("slod", ["sold", "bought", "so", "gold"])[0] == "sold"
-
-
-def test_case_is_forgiven_and_the_name_given_back_as_it_is() -> None:
-    assert nearest_names("JF17K", ["jf17k", "M-FB15K"])[0] == "jf17k"
-    assert nearest_names("sold", ["SOLD"]) == ("SOLD",)
-
-
-def test_nothing_is_near_to_nonsense() -> None:
-    assert nearest_names("zzzzzzzz", ["sold", "bought"]) == ()
+@pytest.mark.parametrize(
+    ("name", "known", "nearest"),
+    [
+        ("slod", ["sold", "bought", "so", "gold"], "sold"),
+        ("JF17K", ["jf17k", "M-FB15K"], "jf17k"),
+        ("sold", ["SOLD"], "SOLD"),  # as it is written
+        ("zzzzzzzz", ["sold", "bought"], None),
+    ],
+)
+def test_the_nearest_name_comes_first_whatever_its_case(name: str, known: list[str], nearest: str | None) -> None:
+    assert next(iter(nearest_names(name, known)), None) == nearest
 
 
 @given(st.text(max_size=20), st.lists(st.text(max_size=20), max_size=20))

@@ -86,12 +86,15 @@ def test_a_whole_number_that_a_caller_gives_is_checked_like_a_setting(value: obj
         whole_number("k", value)
 
 
-@pytest.mark.parametrize("value", ["9" * 5000, "[" * 100_000])
-def test_a_value_without_end_is_refused_in_one_sentence(value: str) -> None:
-    with mistake("unreadable-value"):
-        change_of(f"training.epochs={value}")
-
-
-def test_a_change_of_tables_without_end_is_refused_in_one_sentence() -> None:
-    with mistake("unknown-setting"):
-        change_of(f"model{'.a' * 5000}=1")
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ("training.epochs=" + "9" * 5000, "unreadable-value"),
+        ("training.epochs=" + "[" * 100_000, "unreadable-value"),
+        (f"model{'.a' * 5000}=1", "unknown-setting"),
+    ],
+    ids=["number", "lists", "tables"],
+)
+def test_a_change_without_end_is_refused_in_one_sentence(change: str, code: str) -> None:
+    with mistake(code):
+        change_of(change)
