@@ -41,7 +41,6 @@ ALL_ONLY = {
     "test_release.py": "is about the release",
     "test_site.py": "builds the site",
     "test_torture.py": "is about a tool of tests",
-    "test_ways.py": "counts calls of whole commands",
     "tuning": "needs Optuna",
     "workers/test_group_hosts.py": "starts groups of processes",
     "workers/test_steps.py": "starts groups of processes",
