@@ -18,14 +18,11 @@ def test_list_shows_every_registered_dataset(run: Relatum) -> None:
     assert set(json.loads(run("data", "list", "--json")[1])) >= {"jf17k", "example"}
 
 
-def test_info_is_a_table_for_people(run: Relatum) -> None:
+def test_info_is_a_table_for_people_and_one_json_object_for_programs(run: Relatum) -> None:
     code, out, err = run("data", "info", "example")
     assert (code, err) == (0, "")
     assert "example: 15 entities, 3 relations" in out
     assert "CC BY" not in out
-
-
-def test_info_is_one_json_object_for_programs(run: Relatum) -> None:
     found = json.loads(run("data", "info", "example", "--json")[1])
     expected = {"entities": 15, "relations": 3, "train": 28, "valid": 3, "test": 5, "arity": {"2": 12, "3": 24}}
     assert expected.items() <= found.items()

@@ -79,18 +79,6 @@ def test_json_is_one_object_that_adds_up(run: Relatum, shop: Path, tmp_path: Pat
     )
 
 
-def test_a_password_is_nowhere_in_what_is_written_or_printed(run: Relatum, database: str, tmp_path: Path) -> None:
-    import psycopg
-
-    with psycopg.connect(database) as connection:
-        connection.execute("CREATE TABLE t AS SELECT i % 3 AS a, i % 5 AS b FROM generate_series(1, 99) i")
-    code, out, err = run("import", database, "--out", str(tmp_path / "made"))
-    assert (code, err) == (0, "")
-    written = "".join(path.read_bytes().decode(errors="replace") for path in (tmp_path / "made").iterdir())
-    assert "postgresql://owner@127.0.0.1" in written
-    assert "s3cret" not in written + out
-
-
 RATINGS = "".join(f"{n % 5}|{n % 7}|{'NA' if n % 9 == 0 else n % 4}|é{n % 2}\n" for n in range(90))
 
 

@@ -13,7 +13,7 @@ from support.command_line import Relatum
 from support.mistakes import code_of
 
 
-@pytest.mark.parametrize("arguments", [("--version",), ("--help",), ("data", "--help"), ("data", "info", "--help")])
+@pytest.mark.parametrize("arguments", [("--help",), ("data", "--help"), ("data", "info", "--help")])
 def test_asking_for_help_is_no_mistake(run: Relatum, arguments: tuple[str, ...]) -> None:
     code, out, err = run(*arguments)
     assert (code, err) == (0, "")
