@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given
-from safetensors import safe_open
 
 from relatum import Split, load, tensor_files
 from relatum.data import vocabulary
@@ -46,16 +45,6 @@ def test_another_key_or_version_or_no_file_gives_nothing(tmp_path: Path, monkeyp
 def test_a_forged_copy_with_a_right_checksum_is_still_checked(tmp_path: Path, about: object) -> None:
     write_tensors(tmp_path / "copy", {"entities": np.zeros(0, np.uint8)}, module._FORMAT, module._VERSION, about)
     assert load_columns(tmp_path / "copy", KEY) is None
-
-
-def test_a_copy_is_an_ordinary_safetensors_file(tmp_path: Path) -> None:
-    split = load("example")
-    save_columns(tmp_path / "copy", KEY, split)
-    with safe_open(tmp_path / "copy", "np") as file:
-        assert file.metadata().keys() == {"about", "format", "sha256", "version"}
-        for arity, block in split.train.blocks.items():
-            assert np.array_equal(file.get_tensor(f"train/{arity}"), np.stack(block.rows))
-        assert file.get_tensor("entities").tobytes().decode().split("\n") == list(split.entities)
 
 
 @pytest.fixture

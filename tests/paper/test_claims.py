@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from relatum.paper.claims import Claim, Verdict, check_claims, claims_table
+from relatum.paper.claims import Claim, Verdict, check_claims
 from relatum.paper.published import REL_ER, TABLE_1
 from relatum.runs.results import read_results
 from support.made_results import write_result
@@ -112,9 +112,3 @@ def test_rel_er_is_checked_column_by_column(tmp_path: Path) -> None:
     assert found["rel-er, all: ReAlE > HypE > m-TransH"].verdict is Verdict.HOLDS
     assert found["rel-er, depth 4: HypE > ReAlE > m-TransH"].verdict is Verdict.HOLDS
     assert found["rel-er, elementary: ReAlE > HypE > m-TransH"].verdict is Verdict.UNDECIDED  # 0.336 and 0.335
-
-
-def test_claims_are_a_table_of_words(tmp_path: Path) -> None:
-    table = claims_table(check_claims([]))
-    assert table.numbers == ()
-    assert len(table.rows) == 18

@@ -35,11 +35,6 @@ def test_relations_come_with_columns_an_example_and_a_question(example: Run) -> 
     assert schema(example).relations == rows
 
 
-def test_columns_of_tables_have_types(tables: Run) -> None:
-    row = next(one for one in schema(tables).relations if one.name == "stock")
-    assert [(column.role, column.entity_type) for column in row.columns][1] == ("item_id", "items")
-
-
 def test_quality_is_there_once_it_was_measured(example_run: Path) -> None:
     run = relatum.open(example_run)
     assert overview(run).quality is None

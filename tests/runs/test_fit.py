@@ -170,13 +170,6 @@ def test_test_facts_decide_nothing(tmp_path: Path) -> None:
     assert state.best_score == honest != leaking
 
 
-def test_a_directory_with_a_run_is_refused_and_left_as_it_is(trained: Path) -> None:
-    before = files_of(trained)
-    with mistake("directory-not-empty"):
-        fit(spec_of(), trained)
-    assert files_of(trained) == before
-
-
 def test_resuming_a_finished_run_trains_no_more(trained: Path, tmp_path: Path) -> None:
     shutil.copytree(trained, tmp_path / "run")
     told: list[str] = []
