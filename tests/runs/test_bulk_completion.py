@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import defaultdict
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +13,7 @@ from relatum import Run, fit, read
 from relatum.kernels.parallel import set_threads
 from relatum.runs import bulk_completion
 from relatum.runs.answers import Answer, Suggestion
+from support.small_tables import sqlite_of
 
 
 @pytest.fixture(scope="module")
@@ -111,16 +110,13 @@ def test_a_question_that_has_every_answer_already_gets_no_new_one(run: Run) -> N
 @pytest.fixture(scope="module")
 def keyed(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Return a run on tables with keys: of one column, of two, and one that is unique beside the key."""
-    path = tmp_path_factory.mktemp("keyed") / "shop.db"
     people = [(n, f"c{n % 4}" if n % 5 else None, f"t{n % 3}", n if n % 6 else None) for n in range(60)]
     stock = {(n % 60, f"i{n % 7}"): f"s{n * n % 11 % 5}" for n in range(0, 400, 3)}
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.executescript("""
-            CREATE TABLE people (id INTEGER PRIMARY KEY, city TEXT, team TEXT, badge INTEGER UNIQUE);
-            CREATE TABLE stock (person INTEGER REFERENCES people (id), item TEXT, shelf TEXT, PRIMARY KEY (person, item));
-        """)
-        connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", people)
-        connection.executemany("INSERT INTO stock VALUES (?, ?, ?)", [(*key, shelf) for key, shelf in stock.items()])
+    script = """
+        CREATE TABLE people (id INTEGER PRIMARY KEY, city TEXT, team TEXT, badge INTEGER UNIQUE);
+        CREATE TABLE stock (person INTEGER REFERENCES people (id), item TEXT, shelf TEXT, PRIMARY KEY (person, item));"""
+    stocked = [(*key, shelf) for key, shelf in stock.items()]
+    path = sqlite_of(tmp_path_factory.mktemp("keyed") / "shop.db", script, people=people, stock=stocked)
     return fit(read(path, keep=["people.badge"]).split, dim=20, epochs=3, evidence=True, progress=False)
 
 

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import sqlite3
-
 import pytest
 
 import relatum
 from relatum import Run
 from support.mistakes import mistake
+from support.small_tables import sqlite_of
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Return a run on 200 cars, whose model determines their maker; one has the wrong maker."""
-    path = tmp_path_factory.mktemp("cars") / "cars.db"
     makers = ("Fiat", "Opel", "Seat")
     rows = [(n, makers[n % 3], f"m{n % 12}", n % 2) for n in range(200)]
     rows[90] = (90, "Opel", "m6", 0)
-    with sqlite3.connect(path) as cars:
-        cars.execute("CREATE TABLE cars (id INTEGER PRIMARY KEY, maker TEXT, model TEXT, doors INTEGER)")
-        cars.executemany("INSERT INTO cars VALUES (?, ?, ?, ?)", rows)
-    cars.close()
+    script = "CREATE TABLE cars (id INTEGER PRIMARY KEY, maker TEXT, model TEXT, doors INTEGER)"
+    path = sqlite_of(tmp_path_factory.mktemp("cars") / "cars.db", script, cars=rows)
     return relatum.fit(relatum.read(str(path)), dim=10, epochs=2, evidence=False, progress=False)
 
 

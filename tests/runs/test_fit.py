@@ -46,10 +46,6 @@ def visible(folder: Path) -> set[str]:
     return {"checkpoint-best.safetensors" if name.startswith("checkpoint-best-") else name for name in names}
 
 
-def files_of(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
 def model_bytes(folder: Path) -> bytes:
     return (folder / "model.safetensors").read_bytes()
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from pathlib import Path
 
 import duckdb
@@ -20,7 +18,7 @@ from relatum.errors import RelatumWarning
 from relatum.tables.table import Column, Table, Value
 from relatum.tables.targets import target_of, write
 from support.mistakes import mistake
-from support.small_tables import Acting
+from support.small_tables import Acting, ask_sqlite, sqlite_of
 
 ENDINGS = ["csv", "tsv", "jsonl", "parquet", "db", "duckdb"]
 
@@ -71,9 +69,8 @@ def test_parts_make_the_table_that_they_are_parts_of(ending: str, tmp_path: Path
 
 def content_of(path: Path, name: str = "predicted_sold") -> list[tuple[Value, ...]]:
     """Return the rows of a whole file or of the table in a database; half a file is an error."""
-    if path.suffix == ".db":
-        with closing(sqlite3.connect(path)) as connection:
-            return connection.execute(f"SELECT * FROM {name}").fetchall()  # noqa: S608
+    if path.suffix in (".db", ".sqlite"):
+        return ask_sqlite(path, f"SELECT * FROM {name}")  # noqa: S608
     if path.suffix == ".jsonl":
         return [tuple(json.loads(line).values())[1:] for line in path.read_text().splitlines()]
     with duckdb.connect(str(path) if path.suffix == ".duckdb" else ":memory:") as opened:
@@ -150,23 +147,17 @@ def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
     path = tmp_path / "empty.sqlite"
     path.touch()
     write(table(), path)
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("SELECT * FROM predicted_sold").fetchall() == [("a",), ("b",)]
+    assert content_of(path) == [("a",), ("b",)]
 
 
 def make_database(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("CREATE TABLE theirs (item TEXT)")
-        connection.execute("INSERT INTO theirs VALUES ('kept')")
-        connection.commit()
+    sqlite_of(path, "CREATE TABLE theirs (item TEXT)", theirs=[("kept",)])
 
 
 def test_a_database_that_another_program_makes_meanwhile_keeps_what_it_holds(tmp_path: Path) -> None:
     path = tmp_path / "app.db"
     write(table(Acting("ab", lambda: make_database(path))), path)
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("SELECT * FROM theirs").fetchall() == [("kept",)]
-        assert connection.execute("SELECT * FROM predicted_sold").fetchall() == [("a",), ("b",)]
+    assert (content_of(path, "theirs"), content_of(path)) == ([("kept",)], [("a",), ("b",)])
     assert [one.name for one in tmp_path.iterdir()] == ["app.db"]
 
 
@@ -177,8 +168,7 @@ def test_parts_do_not_replace_what_another_program_makes_meanwhile(tmp_path: Pat
     with mistake("table-exists"):
         target_of(file).write_parts([table(Acting("ab", lambda: file.write_text("theirs")))])
     assert file.read_text() == "theirs"
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("SELECT name FROM sqlite_schema").fetchall() == [("theirs",)]
+    assert ask_sqlite(path, "SELECT name FROM sqlite_schema") == [("theirs",)]
 
 
 def test_several_processes_that_make_one_database_lose_no_table(tmp_path: Path, count: Callable[[int, int], int]) -> None:
