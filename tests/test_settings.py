@@ -1,4 +1,4 @@
-"""Settings are checked whenever they are built: strictly in type, within their bounds, and refused with their path."""
+"""Settings are checked strictly whenever they are built, and the words of other libraries point to ours."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from relatum.models import MODELS
-from relatum.settings import Checked, change_of, rules_of, setting, whole_number
+from relatum.runs.spec import Spec
+from relatum.settings import SYNONYMS, Checked, change_of, rules_of, setting, unknown_setting, whole_number
 from relatum.synth import SynthSettings
 from relatum.tables.options import ImportOptions
 from relatum.training.settings import TrainingSettings
@@ -98,3 +99,29 @@ def test_a_whole_number_that_a_caller_gives_is_checked_like_a_setting(value: obj
 def test_a_change_without_end_is_refused_in_one_sentence(change: str, code: str) -> None:
     with mistake(code):
         change_of(change)
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "meant"),
+    [
+        ("training", "lr", "learning_rate"),
+        ("training", "n_epochs", "epochs"),
+        ("training", "neg_samples", "num_negatives"),
+        ("training", "negative_ratio", "num_negatives"),
+        ("training", "embedding_dim", "model.dim"),
+        ("training", "rat", "learning_rate"),
+        ("model", "embedding_size", "dim"),
+        ("model", "lr", "training.learning_rate"),
+        ("model", "dropout", "input_dropout or window_dropout"),
+    ],
+)
+def test_the_words_of_other_libraries_point_to_ours(table: str, name: str, meant: str) -> None:
+    with mistake("unknown-setting", place=f"{table}.{name}", nearest=tuple(meant.split(" or "))):
+        Spec.from_dict({"data": "example", table: {name: 1}})
+
+
+def test_synonyms_point_to_settings_that_are_there() -> None:
+    names = {each.name for kind in MODELS.values() for each in dataclasses.fields(kind.settings_type)}
+    names |= {each.name for each in dataclasses.fields(TrainingSettings)} | {"data", "seed"}
+    assert {meant for words in SYNONYMS.values() for meant in words} <= names
+    assert unknown_setting("model.zzzzzzz", "zzzzzzz", ["a", "b"]).remedy == "known: a, b"

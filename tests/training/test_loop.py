@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 import torch
 
-from relatum import Hypergraph
+import relatum
+from relatum import Hypergraph, memory
+from relatum.errors import SettingError
 from relatum.kernels import parallel
 from relatum.models import MODELS
 from relatum.models.base import Parameters
@@ -271,3 +273,22 @@ def test_a_running_mean_over_epochs_is_what_is_validated_and_kept(case: Case) ->
         assert all(torch.allclose(judged[number][name], mean[name], atol=1e-6) for name in mean)
     assert all(torch.equal(state.best[name], judged[-1][name]) for name in mean)
     assert any(not torch.equal(state.best[name], state.parameters[name]) for name in mean)
+
+
+@pytest.mark.parametrize("model", ["reale", "hype", "getd", "g-mpnn"])
+@pytest.mark.parametrize("dim", [10**11, 10**18])
+def test_a_dim_without_end_is_one_line(model: str, dim: int) -> None:
+    with pytest.raises(SettingError) as caught:
+        relatum.fit("example", model=model, recipe="fast", dim=dim, progress=False)
+    assert caught.value.place == "model.dim"
+    assert caught.value.code in ("too-large-to-train", "unreadable-value")  # by what the first table would hold
+
+
+def test_entities_times_dim_are_held_against_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = [("likes", f"e{number}", f"e{number + 1}") for number in range(1000)]
+    monkeypatch.setattr(memory, "free", lambda: 1 << 20)
+    with mistake("too-large-to-train") as caught:
+        relatum.fit(facts, recipe="fast", dim=20_000, epochs=1, progress=False)
+    assert "\n" not in str(caught.value)
+    monkeypatch.setattr(memory, "_free_bytes", lambda: None)  # where nobody says, nothing is refused
+    relatum.fit(facts[:20], recipe="fast", dim=20, epochs=1, evidence=False, progress=False)
