@@ -1,17 +1,24 @@
-"""What the documents show is what happens: every Python snippet runs, and numbers are those of results."""
+"""What the documents show is what happens: snippets and notebooks run, numbers are those of results, and the site builds."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from fnmatch import fnmatch
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
+import nbformat
 import pytest
 
+import relatum
 from relatum import MODELS, Spec
 from relatum.cli.demo import write_demo_database
 from relatum.models.base import Settings
@@ -214,3 +221,96 @@ def test_the_page_on_trust_has_the_numbers_of_results() -> None:
 
     text = PAGE.read_text(encoding="utf-8")
     assert text == page(text, results("torture"), results("mutation"))
+
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+RUN = """
+import sys
+import nbclient, nbformat
+nbclient.NotebookClient(nbformat.read(sys.argv[1], as_version=4), timeout=600, kernel_name="python3").execute()
+"""
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_kept_without_outputs(path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert notebook.cells[0].source.startswith("# ")
+    assert not [cell for cell in notebook.cells if cell.get("outputs") or cell.get("execution_count")]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs(path: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    if path.stem == "jf17k":
+        request.getfixturevalue("benchmark_data")
+    # In a process of its own: a kernel is one anyway, and the client's loops leave the warnings of tests alone.
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]),
+    }
+    environment["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
+    ended = subprocess.run(
+        [sys.executable, "-c", RUN, str(path)], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert ended.returncode == 0, ended.stderr[-3000:]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the built site."""
+    folder = tmp_path_factory.mktemp("site")
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(folder)]
+    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    return folder
+
+
+def test_pages_load_nothing_from_other_hosts(site: Path) -> None:
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 30
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        assert not re.findall(r"<(?:script|img|iframe|source)[^>]+src=\"?(?:https?:)?//", text), page
+        assert not re.findall(r"<link[^>]+rel=\"?(?:stylesheet|icon|preconnect|preload)[^>]+(?:https?:)?//", text), page
+
+
+class _Links(HTMLParser):
+    """The addresses that a page links to, and the names that can be linked to in it."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.names: set[str] = set()
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.names |= {name for name in (given.get("id"), given.get("name")) if name}
+        self.links += [link for link in (given.get("href"), given.get("src")) if link]
+
+
+def test_no_link_is_dead(site: Path) -> None:
+    pages = {page: _Links(page) for page in site.rglob("*.html")}
+    dead = []
+    for page, found in pages.items():
+        for link in found.links:
+            address = urlsplit(link)
+            if address.scheme or address.netloc:
+                continue
+            above = site if address.path.startswith("/") else page.parent  # 404.html may be shown at any depth
+            path = (above / unquote(address.path).lstrip("/")).resolve() if address.path else page
+            path = path / "index.html" if path.is_dir() else path
+            anchor = unquote(address.fragment)
+            absent = not path.exists() or (anchor and path in pages and anchor not in pages[path].names)
+            dead += [f"{page.relative_to(site)}: {link}"] if absent else []
+    assert not dead
+
+
+def test_the_reference_has_every_public_name(site: Path) -> None:
+    pages = "".join(page.read_text(encoding="utf-8") for page in (site / "api").glob("*.html"))
+    anchors = set(re.findall(r"id=\"relatum(?:\.\w+)*\.(\w+)\"", pages))
+    assert not set(relatum.__all__) - anchors - {"MODELS"}
+    methods = {name for name in vars(relatum.Run) if not name.startswith("_")}
+    assert not methods - anchors
