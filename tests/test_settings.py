@@ -57,13 +57,10 @@ def test_a_setting_that_cannot_be_is_refused_in_one_sentence(given: dict[str, An
     assert rule in caught.value.reason
 
 
-def test_numbers_become_what_their_type_says() -> None:
+def test_numbers_become_what_their_type_says_and_defaults_are_not_shared() -> None:
     oven = Oven(shelves=np.int64(3), heat=0, limit=np.float32(2))  # type: ignore[arg-type]
     assert (type(oven.shelves), type(oven.heat), type(oven.limit)) == (int, float, float)
     assert oven == Oven(shelves=3, heat=0.0, limit=2.0)
-
-
-def test_a_default_that_can_be_changed_is_not_shared() -> None:
     assert Oven().labels == {}
     assert Oven().labels is not Oven().labels
 

@@ -128,13 +128,10 @@ def test_expressions_that_are_built_differently_differ(one: Expression, other: o
     assert other != one
 
 
-def test_operators_leave_other_types_to_python() -> None:
+def test_expressions_are_frozen_and_leave_other_types_to_python() -> None:
     for operate in (lambda: knows | 1, lambda: knows - "a", lambda: knows * None, lambda: knows & 1):
         with pytest.raises(TypeError, match="unsupported operand"):
             operate()  # type: ignore[no-untyped-call]
-
-
-def test_expressions_are_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         sold.permute(1, 0, 2).permutation = (0, 1, 2)  # type: ignore[misc]
 

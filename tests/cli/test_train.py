@@ -43,13 +43,12 @@ def options(folder: Path) -> list[str]:
     return ["train", "--data", "example", "--set", "model.dim=20", "--set", "training.epochs=2", "--out", str(folder)]
 
 
-def test_while_the_data_is_read_nothing_is_left(run: Relatum, tmp_path: Path, ctrl_c_after: CtrlC) -> None:
+def test_ctrl_c_before_training_leaves_nothing_that_stands_in_the_way(
+    run: Relatum, tmp_path: Path, ctrl_c_after: CtrlC
+) -> None:
     ctrl_c_after("load")
     assert run(*options(tmp_path / "run")) == (130, "", "relatum: interrupted\n")
     assert not (tmp_path / "run").exists()
-
-
-def test_while_a_run_is_begun_it_can_be_begun_again(run: Relatum, tmp_path: Path, ctrl_c_after: CtrlC) -> None:
     patch = ctrl_c_after("save_facts")
     assert run(*options(tmp_path / "run")) == (130, "", "relatum: interrupted\n")
     patch.undo()

@@ -32,16 +32,12 @@ def labelled(keys: dict[str, list[tuple[str, ...]]] | None = None) -> RowStore:
     return replace(store, tables=tables)
 
 
-def test_an_entity_has_the_label_of_its_row() -> None:
+def test_an_entity_has_the_label_of_its_row_and_a_label_names_entities_of_a_column() -> None:
     labels = Labels(labelled())
     assert labels.of("Genre.Id:1") == labels.of("Track.Id:0") == "Jazz"
     assert labels.of("Genre.Id:2") is None  # an empty text is no name
     assert labels.of("Genre.Mood:a") is labels.of("nothing") is None
     assert len(dict(labels.items())) == 8  # seven genres and a track; a row without its key is no entity
-
-
-def test_a_label_names_the_entities_of_a_column() -> None:
-    labels = Labels(labelled())
     assert labels.named("Jazz") == ["Genre.Id:1", "Track.Id:0"]
     assert labels.named("Jazz", "Track.Id:") == ["Track.Id:0"]
 

@@ -33,14 +33,11 @@ def test_a_rule_is_written_as_datalog() -> None:
     assert {rule: rule.text(SCHEMA, NAMES) for rule in texts} == texts
 
 
-def test_a_rule_knows_its_template_and_a_constant_its_entity() -> None:
+def test_a_rule_knows_its_template_its_confidence_and_a_constant_its_entity() -> None:
     assert {name: rule.template for name, rule in RULES.items()} == {name: name for name in RULES}
     assert TWICE.template == "value"
     assert constant_entity(BOOK) == NAMES.id("Book")
     assert [constant_entity(term) for term in (ANY, JOINED, 0, 5)] == [None] * 4
-
-
-def test_little_to_judge_by_makes_a_rule_less_confident() -> None:
     assert RULE.confidence == 6 / 12
     assert SoftRule(SOLD, 1, RULE.body, 1, (600,), (900,)).confidence > RULE.confidence
 

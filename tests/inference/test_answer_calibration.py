@@ -102,9 +102,6 @@ def test_plain_data_says_it_and_anything_else_is_refused() -> None:
     for name, wrong in (*changes.items(), ("valid", 0), ("curves", [[], []]), ("curves", 3), ("scale", [1.0])):
         with mistake("damaged-file"):
             AnswerCalibration.from_json({**plain, name: wrong}, **KNOWN)
-
-
-def test_without_questions_there_is_none() -> None:
     assert fit_answer_calibration([], SPLIT) is None
 
 

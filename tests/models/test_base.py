@@ -49,11 +49,8 @@ def overridden(one: type) -> list[str]:
     ]
 
 
-def test_no_concrete_method_is_overridden() -> None:
+def test_what_one_class_does_no_other_does_differently() -> None:
     assert [found for one in classes() for found in overridden(one)] == []
-
-
-def test_no_model_inherits_from_one_that_can_be_built() -> None:
     built = [one for one in classes() if issubclass(one, Model) and not inspect.isabstract(one)]
     assert len(built) == len(relatum.models.MODELS)
     assert [one for one in built if any(base in built for base in one.__mro__[1:])] == []

@@ -53,18 +53,12 @@ def test_a_whole_fact_is_one_row(example: Run) -> None:
     assert (found.columns, found.rows[0].known) == (("seller", "buyer", "item"), True)
 
 
-def test_only_new_rows_can_be_wanted(example: Run) -> None:
+def test_new_rows_can_be_wanted_what_was_left_out_is_flagged_and_a_plan_shown(example: Run) -> None:
     assert not any(row.known for row in query(example, "sold", 5, new_only=True).rows)
     with mistake("contradictory-options", place="new_only"):
         query(example, "SELECT buyer FROM sold", new_only=True)
-
-
-def test_what_was_left_out_is_flagged(example: Run) -> None:
     assert query(example, "sold", 3).truncated
     assert not query(example, "SELECT buyer FROM sold WHERE seller = 'drew' AND known", 50).truncated
-
-
-def test_a_plan_is_shown_where_it_is_wanted(example: Run) -> None:
     assert query(example, "EXPLAIN SELECT buyer FROM sold WHERE seller = 'drew'", 3).plan
 
 

@@ -120,13 +120,10 @@ def test_a_renaming_is_said_once_and_a_ring_of_renamings_without_its_last_link()
     assert len({rule.head.name for rule in found}) == 2
 
 
-def test_the_simpler_of_two_true_rules_is_said() -> None:
+def test_of_several_true_rules_the_simplest_is_said() -> None:
     graph = graph_of(0.8, t=A | B, a=A, b=B, u={(z, y, x) for x, y, z in A | B})
     found = [rule for rule in mine_rules(graph, observed=0.8) if rule.kind == RuleKind.EQUAL]
     assert sorted(str(rule.body.operation) for rule in found) == ["permute", "union"]
-
-
-def test_what_follows_from_a_narrower_bound_is_not_said() -> None:
     wide = A | B | drawn(300, 3, 9)
     found = mine_rules(graph_of(0.8, t=set(sorted(A)[::2]), a=A, wide=wide), observed=0.8)
     assert not any({rule.head.name, *names(rule)} == {"t", "wide"} for rule in found)

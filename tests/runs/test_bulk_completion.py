@@ -232,14 +232,11 @@ def test_what_is_written_are_the_answers_as_values(run: Run, tmp_path: Path) -> 
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
 
 
-def test_new_answers_have_no_source_and_full_names_are_kept(run: Run, tmp_path: Path) -> None:
+def test_new_answers_have_no_source_and_roles_of_our_names_another(run: Run, tmp_path: Path) -> None:
     run.complete_each(QUESTION, k=2, new_only=True, full_names=True, to=tmp_path / "out.db")
     found, expected = rows_of(tmp_path / "out.db"), run.complete_each(QUESTION, k=2, new_only=True)
     assert list(found[0]) == COLUMNS[:-1]
     assert [tuple(row.values())[:3] for row in found] == [one.entities for one in expected]
-
-
-def test_a_role_can_be_called_as_our_own_columns(run: Run, tmp_path: Path) -> None:
     run.complete_each("reviews(*, 001, 5, ?)", k=1, to=tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_text().splitlines()[0] == "customer_id,score,rank,score_,probability,source"
 

@@ -107,16 +107,13 @@ def test_tables_columns_and_a_least_probability_narrow_it_down(run: Run) -> None
         run.fill(columns=["id"])  # the key is what a row is known by
 
 
-def test_rows_that_are_there_now_are_filled(run: Run, today: Path) -> None:
+def test_rows_that_are_there_now_are_filled_as_they_are(run: Run, today: Path) -> None:
     before, now = run.fill(tables=["customers"]), run.fill(today, tables=["customers"])
     assert by_key(now, "country").keys() - by_key(before, "country").keys() == {one[0] for one in NEW_CUSTOMERS}
     for key, _, city, _, _ in NEW_CUSTOMERS:
         assert by_key(now, "country")[key].value == COUNTRIES[str(city)]
     assert 202 in by_key(now, "segment")
     assert 201 not in by_key(now, "segment")
-
-
-def test_a_cell_that_was_filled_since_is_left_and_one_that_was_emptied_is_filled(run: Run, today: Path) -> None:
     statements(today, "UPDATE customers SET country = 'Spain' WHERE id = 3", "UPDATE customers SET city = NULL WHERE id = 4")
     found = run.fill(today, tables=["customers"])
     assert 3 not in by_key(found, "country")

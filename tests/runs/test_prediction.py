@@ -206,11 +206,8 @@ def test_new_answers_to_a_question_are_taken(tables: Run, shop: sqlite3.Connecti
     assert looked_at > 200
 
 
-def test_the_shop_has_keys_of_one_and_of_several_columns(tables: Run) -> None:
+def test_the_shop_has_keys_of_one_and_of_several_columns_and_a_gap_is_proposed(tables: Run) -> None:
     keys = {tables.keys_of(relation.name) for relation in tables.schema}
     assert keys >= {(), ((0,),), ((0,), (1,)), ((0, 1),), ((0, 1), (0, 2))}
-
-
-def test_a_row_whose_cell_is_empty_is_still_proposed(tables: Run) -> None:
     proposed = {one.entities[0] for one in tables.predict("customers.country", exact=True)}
     assert {"customers:3", "customers:10"} <= proposed

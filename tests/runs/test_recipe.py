@@ -57,11 +57,8 @@ def test_what_was_chosen_stays() -> None:
     assert found.training.minutes == 0.01
 
 
-def test_sizes_are_tried_that_the_chosen_window_divides() -> None:
+def test_sizes_are_those_that_fit_the_window_and_the_minutes() -> None:
     assert resolved(minutes=0.0001, window=16).settings.dim in (400, 800, 1600)  # neither 200 nor 100
-
-
-def test_more_minutes_make_more_epochs_or_a_larger_model() -> None:
     few, many = resolved(minutes=0.002), resolved(minutes=0.2)
     assert few.settings.dim * few.training.epochs < many.settings.dim * many.training.epochs
 

@@ -199,7 +199,7 @@ def spec_of(**given: Any) -> Spec:
     return Spec.from_dict({"data": "example", **given})
 
 
-def test_settings_can_be_tables() -> None:
+def test_settings_can_be_tables_or_given_by_name_alone() -> None:
     assert Spec("example", training={"epochs": 3}) == spec_of(training={"epochs": 3})
     assert Spec("example", model={"dim": 20}) == spec_of(model={"name": "reale", "dim": 20})
     assert Spec("example", model={"name": "hype", "dim": 20}) == spec_of(model={"name": "hype", "dim": 20})
@@ -209,9 +209,6 @@ def test_settings_can_be_tables() -> None:
         == Spec("example", "hype", dim=20)
     )
     assert Spec("example", training={"epochs": 3}, recipe="paper") == spec_of(training={"epochs": 3}, recipe="paper")
-
-
-def test_settings_can_be_given_by_name_alone() -> None:
     spec = Spec("example", model="hype", dim=20, epochs=3, num_filters=2, learning_rate=1)
     assert spec == spec_of(model={"name": "hype", "dim": 20, "num_filters": 2}, training={"epochs": 3, "learning_rate": 1.0})
     whole = TrainingSettings(epochs=9, patience=2)

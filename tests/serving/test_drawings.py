@@ -36,21 +36,15 @@ def test_every_entity_and_every_fact_is_a_link_and_what_is_predicted_is_dashed()
         assert [one.text.strip() for one in image.iter() if one.get("class") == "sure"] == ["70 %"]
 
 
-def test_roles_stand_on_the_spokes() -> None:
+def test_roles_stand_on_the_spokes_at_the_hubs_that_give_them() -> None:
     one = fact("sold", "drew", "alex", "book", roles=("seller", "buyer", "item"))
     for image in drawn("drew", one):
         roles = [(text.text or "").strip() for text in image.iter() if text.get("class") == "role"]
         assert sorted(roles) == ["buyer", "item", "seller"]
-
-
-def test_different_roles_of_an_entity_stand_at_the_hubs_that_give_them() -> None:
     wide = drawn("c", fact("r", "c", "a", roles=("x", "y")), fact("s", "a", "c", roles=("p", "q")), fact("t", "c"))[0]
     roles = [text for text in wide.iter() if text.get("class") == "role"]
     assert sorted(text.text or "" for text in roles) == ["p", "q", "seller", "x", "y"]
     assert len({(text.get("x"), text.get("y")) for text in roles}) == 5
-
-
-def test_an_entity_with_several_roles_has_them_side_by_side() -> None:
     wide = drawn("c", fact("r", "c", "a", "a", roles=("x", "y", "z")))[0]
     assert [text.text for text in wide.iter() if text.get("class") == "role"] == ["x", "y, z"]
 
@@ -63,12 +57,9 @@ def test_names_are_text_and_bounded(name: str) -> None:
         assert all(len(one.text or "") <= 80 for one in image.iter("text"))
 
 
-def test_no_more_facts_are_drawn_than_can_be_read() -> None:
+def test_likely_predictions_are_drawn_and_no_more_facts_than_can_be_read() -> None:
     wide, narrow = drawn("c", *(fact("r", "c", f"e{number}") for number in range(50)))
     assert classes(wide).count("hub known") == classes(narrow).count("hub known") == MOST_FACTS
-
-
-def test_likely_predictions_are_drawn_and_known_facts_where_there_is_room() -> None:
     known = [fact("r", "c", f"e{number}") for number in range(50)]
     new = [fact("s", "c", f"e{number}", probability=share) for number, share in enumerate((0.01, 0.9, 0.3, 0.001))]
     found = drawn_facts([*known, *new])

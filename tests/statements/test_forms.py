@@ -63,7 +63,7 @@ def test_any_bytes_and_any_json_are_statements_or_a_data_error(line: bytes) -> N
             assert all(found is None or isinstance(found, Statement | DataError) for found in form.parse(line))
 
 
-def test_forms_are_recognised_by_a_line() -> None:
+def test_forms_are_recognised_by_a_line_and_a_misspelt_one_is_answered() -> None:
     for name, line in GOOD.items():
         assert form_of_line(line) is FORMS[name]
     assert form_of_line(b"[") is FORMS["wikidata"]
@@ -71,9 +71,6 @@ def test_forms_are_recognised_by_a_line() -> None:
     others = [b"", b"sold\tdrew\talex", b"a,P1,c\td", b"a,b", b"sold,drew,alex", b"P1,Q1,Q2", b"Q1,P1,Q2,P2", b"\xff,a,b"]
     for other in (*others, b"{}", b'{"relation": "sold"}', b'["sold", "drew"]'):
         assert form_of_line(other) is None
-
-
-def test_a_misspelt_form_is_answered_with_the_nearest() -> None:
     with mistake("unknown-name"):
         find_form("wikdata")
 
@@ -95,14 +92,11 @@ parse, parse_wikipeople = FORMS["wikidata"].parse, FORMS["wikipeople"].parse
 TIME = "+1974-01-01T00:00:00Z#0#0#0#9#http://www.wikidata.org/entity/Q1985727"
 
 
-def test_an_entity_gives_its_statements_and_leaves_out_deprecated_ones() -> None:
+def test_an_entity_gives_its_statements_and_brackets_and_deprecated_ones_none() -> None:
     line = json.dumps(ADAMS).encode()
     expected = statement("P69", "Q42", "Q691283", [("P512", "somevalue"), ("P582", TIME)])
     for form in (line, line + b",", b"  " + line + b",\r"):
         assert [*parse(form)] == [expected, None]
-
-
-def test_brackets_of_a_dump_and_entities_without_claims_give_nothing() -> None:
     for line in (b"[", b"]", b'{"id": "Q1", "claims": []}', b'{"id": "Q1", "claims": {}},'):
         assert [*parse(line)] == []
 

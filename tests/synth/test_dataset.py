@@ -64,7 +64,7 @@ def test_expressions_can_be_parsed_and_evaluated_on_what_was_kept(made: SynthDat
         evaluate(expression, kept)  # every constant still has a name
 
 
-def test_arities_are_kept_as_asked_for_as_far_as_there_are_so_many() -> None:
+def test_sizes_and_arities_are_those_asked_for_as_far_as_there_are_so_many() -> None:
     free = synthesize(find_preset("small").changed(["tuples=1500"]), 0)
     most = len(free.truth.blocks[4])
     asked = synthesize(find_preset("small").changed(["tuples=1500", "kept_arities={2=0.5, 3=0.25, 4=0.25}"]), 0)
@@ -72,9 +72,6 @@ def test_arities_are_kept_as_asked_for_as_far_as_there_are_so_many() -> None:
     assert describe(asked.split).arity == {2: 750, 3: 375, 4: 375}
     assert describe(greedy.split).arity[4] == most
     assert sum(describe(greedy.split).arity.values()) == most + 600
-
-
-def test_fewer_tuples_than_asked_for_are_all_kept() -> None:
     made = synthesize(SynthSettings.from_dict({"tuples": 10**6}, find_preset("small")), 0)
     assert sum(map(len, made.split.parts.values())) == len(made.truth)
 

@@ -127,25 +127,16 @@ def pools(near: float, negatives: int) -> dict[str, list[str]]:
     }
 
 
-def test_a_pool_has_the_size_that_was_asked_for() -> None:
+def test_a_pool_has_the_size_and_share_that_was_asked_for() -> None:
     for near in (0.0, 0.3, 1.0):
         assert {len(pool) for pool in pools(near, 40).values()} == {40}
-
-
-def test_a_share_of_the_pool_is_of_the_relation() -> None:
     drawn = pools(near=0.5, negatives=20)
     assert all(name[0] in "ab" for name in drawn["likes"][:10])
     assert all(name[0] == "c" for name in drawn["city"][:10])
     assert any(name[0] == "c" for name in drawn["likes"])
-
-
-def test_all_entities_of_a_small_relation_are_taken_and_the_rest_comes_from_anywhere() -> None:
     drawn = pools(near=0.9, negatives=100)["likes"]
     assert sorted(drawn[:13]) == sorted({name for fact in FACTS if fact[0] == "likes" for name in fact[1:]})
     assert sum(name[0] == "c" for name in drawn) > 50
-
-
-def test_without_a_share_all_entities_are_alike() -> None:
     drawn = pools(near=0.0, negatives=10_000)["likes"]
     counts = np.unique(drawn, return_counts=True)[1]
     assert len(counts) == len(GRAPH.entities)

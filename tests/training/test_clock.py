@@ -72,15 +72,12 @@ def test_the_latest_validation_and_save_count(hands: Hands) -> None:
     assert seconds_of_training(clock, hands) == 60 - 20 - 2 - 1 - 2 - 3
 
 
-def test_a_break_does_not_count(hands: Hands) -> None:
+def test_a_break_does_not_count_and_a_refit_has_as_much_time_as_training(hands: Hands) -> None:
     clock = Clock(1, now=hands)
     hands.moment += 5
     clock.start_training(40.0)
     assert clock.seconds() == 40
     assert seconds_of_training(clock, hands) == 60 - 5 - 40
-
-
-def test_a_refit_has_as_much_time_as_training(hands: Hands) -> None:
     clock = Clock(1, equal_parts=2, now=hands)
     take(clock, hands, "closing", 4)
     clock.start_training()

@@ -96,14 +96,11 @@ def test_a_watcher_is_told_of_every_step_epoch_validation_and_the_end(case: Case
     assert sum(in_steps) / facts == pytest.approx(next(said["loss"] for event, _, said in told if event == "epoch"))
 
 
-def test_training_ends_when_patience_does(case: Case) -> None:
+def test_training_ends_when_patience_does_which_a_better_validation_renews(case: Case) -> None:
     settings = changed(epochs=50, validate_every=2, patience=3)
     state = run(case, settings, validate=scripted([0.1, 0.5, 0.5, 0.4, 0.2, 0.9]))
     assert (state.epoch, state.best_epoch, state.best_score, state.stale) == (10, 4, 0.5, 3)
     assert state.done
-
-
-def test_a_better_validation_renews_patience(case: Case) -> None:
     state = run(case, changed(epochs=50, patience=2), validate=scripted([0.3, 0.1, 0.4, 0.1, 0.2, 0.9]))
     assert (state.epoch, state.best_epoch) == (5, 3)
 
