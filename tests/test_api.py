@@ -165,6 +165,10 @@ def test_a_run_shows_what_it_is(run: Run, tmp_path: Path) -> None:
     assert "sold(seller, buyer, item)" in shown
     assert "hits@10" in repr(run.evaluate())
     assert "<table>" in run.evaluate()._repr_html_()
+    coffee = run["sold"].select("item", "coffee").project("buyer")
+    found = (coffee.complete(k=3), (coffee - run["buyer"].project("person")).complete(k=3), run.query("project[0](sold)"))
+    for one in (*found, run.predict(top=5), run.rules(), run.explain("sold(drew, ?, book)"), run.evaluate().by("arity")):
+        assert " object at 0x" not in repr(one) + str(one)
 
 
 def test_a_password_is_nowhere_in_a_run_on_a_database(database: str, tmp_path: Path) -> None:

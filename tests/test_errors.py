@@ -29,13 +29,10 @@ def test_the_nearest_are_known_and_few(name: str, known: list[str]) -> None:
     assert len(found) == len(set(found)) <= 3
 
 
-def test_unknown_names_suggest_or_list_what_is_known() -> None:
+def test_unknown_names_suggest_what_is_known_and_format_errors_name_their_line() -> None:
     assert str(UnknownNameError("relation", "slod", ["sold"])) == "unknown relation 'slod'; did you mean 'sold'?"
     assert str(UnknownNameError("relation", "xyz", ["sold", "a"])) == "unknown relation 'xyz'; known: sold, a"
     assert str(UnknownNameError("relation", "xyz", [])) == "unknown relation 'xyz'"
-
-
-def test_format_errors_name_file_line_and_reason() -> None:
     error = FormatError("unusable-name", "train.txt", 7, "empty name")
     assert str(error) == "train.txt:7: empty name"
     assert (error.code, error.place, error.reason) == ("unusable-name", "train.txt:7", "empty name")

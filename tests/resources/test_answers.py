@@ -26,22 +26,16 @@ def test_answers_are_those_of_the_run_with_their_whole_facts(example: Run) -> No
         assert item.fact.text == f"sold(drew, {item.entities[0].name}, book)"
         assert item.fact.known == item.known
         assert item.fact.probability == (1.0 if item.known else item.probability)
-
-
-def test_answers_with_free_positions_keep_to_what_was_given(example: Run) -> None:
     found = complete(example, "sold(seller=drew, buyer=?)", 2)
     assert [item.fact.roles for item in found.answers] == [("seller", "buyer")] * len(found.answers)
     assert found.answers[0].fact.text == f"sold(seller=drew, buyer={found.answers[0].entities[0].name})"
 
 
-def test_a_value_or_label_is_answered_with_whole_names(tables: Run) -> None:
+def test_values_and_labels_are_answered_with_whole_names_and_new_answers_with_reasons(tables: Run) -> None:
     found = complete(tables, 'seats(?, ?, "customer 7", ?)', 2)
     assert found.arguments[2] is not None
     assert found.arguments[2].name == "customers:7"
     assert all(item.fact.entities[2].label == "customer 7" for item in found.answers)
-
-
-def test_new_answers_come_with_reasons_and_their_grounds(tables: Run) -> None:
     found = complete(tables, "customers.country(?, France)", 5, new_only=True, reasons=2)
     explained = [item for item in found.answers if item.reasons]
     assert explained

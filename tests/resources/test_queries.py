@@ -38,7 +38,7 @@ def test_the_three_languages_agree_on_what_is_known(example: Run) -> None:
         assert all(row.witness[0].fact.text == f"sold(drew, {row.values[0].name}, book)" for row in found.rows)
 
 
-def test_a_row_is_as_likely_as_its_witness(example: Run) -> None:
+def test_a_row_is_as_likely_as_its_witness_and_a_whole_fact_one_row(example: Run) -> None:
     for row in query(example, "join[2 = 1](sold, buyer)", 40).rows:
         together = 1.0
         for one in row.witness:
@@ -46,9 +46,6 @@ def test_a_row_is_as_likely_as_its_witness(example: Run) -> None:
             together *= one.fact.probability
         assert row.probability == pytest.approx(together)
         assert row.known == all(one.fact.known for one in row.witness)
-
-
-def test_a_whole_fact_is_one_row(example: Run) -> None:
     found = query(example, "sold(drew, alex, book)")
     assert (found.columns, found.rows[0].known) == (("seller", "buyer", "item"), True)
 

@@ -105,13 +105,10 @@ def test_chance_half_of_two_relations_and_odd_data_are_no_rules() -> None:
     assert mine_rules(Hypergraph.of([("a", name) for name in NAMES], [RelationSchema("empty", 1)])) == []
 
 
-def test_one_tuple_on_both_sides_forbids_a_difference() -> None:
+def test_a_difference_is_forbidden_by_one_tuple_and_renamings_are_said_once() -> None:
     right = sorted(A & B)[0]
     assert "difference" in str(rules_of(graph_of(t=A - B, a=A, b=B), "t"))
     assert "difference" not in str(rules_of(graph_of(t=(A - B) | {right}, a=A, b=B), "t"))
-
-
-def test_a_renaming_is_said_once_and_a_ring_of_renamings_without_its_last_link() -> None:
     turned = {(z, x, y) for x, y, z in A}
     again = {(y, z, x) for x, y, z in A}
     found = mine_rules(graph_of(0.8, a=A, b=turned, c=again), observed=0.8)
@@ -139,14 +136,11 @@ def test_the_observed_share_need_not_be_given(share: float) -> None:
     assert len(found) == 8
 
 
-def test_the_same_facts_give_the_same_rules() -> None:
+def test_the_same_facts_give_the_same_rules_of_the_heads_that_are_asked_for() -> None:
     graph = graph_of(0.8, t=A - B, a=A, b=B, c=A | B)
     shuffled = list(graph)
     random.Random(3).shuffle(shuffled)
     assert mine_rules(graph) == mine_rules(Hypergraph.of(shuffled + shuffled[:20]))
-
-
-def test_rules_can_be_asked_of_some_heads() -> None:
     graph = graph_of(t=A - B, a=A, b=B, c=A | B)
     found = mine_rules(graph, heads=["c"], observed=1)
     assert [str(rule) for rule in found] == ["c = union(a, b)"]

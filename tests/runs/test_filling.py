@@ -120,23 +120,16 @@ def test_rows_that_are_there_now_are_filled_as_they_are(run: Run, today: Path) -
     assert by_key(found, "city").keys() == {4}
 
 
-def test_new_rows_alone_are_filled_by_what_the_imported_ones_say(run: Run, tmp_path: Path) -> None:
+def test_new_rows_alone_are_filled_and_known_by_their_numbers_where_there_is_no_key(run: Run, tmp_path: Path) -> None:
     """A database that has nothing but two new rows says nothing about cities; the rows of the import do."""
     only = new_customers_alone(tmp_path / "only.db")
     found = run.fill(only)
     assert {one.table for one in found} == {"customers"}
     assert [(one.row["id"], one.value) for one in found if one.column == "country"] == [(201, "France"), (202, "Norway")]
     assert min(one.probability for one in found if one.column == "country") > 0.9
-
-
-def test_new_rows_of_a_table_without_a_key_are_known_by_their_numbers_in_the_source(run: Run, tmp_path: Path) -> None:
     csv_of(tmp_path / "ratings.csv", ("customer_id", "item_id", "stars"), [(1, 2, 3), (3, 4, None), (5, 6, None)])
     found = run.fill(tmp_path / "ratings.csv")
     assert [one.row for one in found] == [{"row": 1}, {"row": 2}]
-
-
-def test_a_table_that_is_wanted_and_not_there_is_refused(run: Run, tmp_path: Path) -> None:
-    csv_of(tmp_path / "ratings.csv", ("customer_id", "item_id", "stars"), [(1, 2, 3), (3, 4, None)])
     with mistake("other-tables"):
         run.fill(tmp_path / "ratings.csv", tables=["ratings", "customers"])
 

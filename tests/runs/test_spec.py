@@ -223,6 +223,7 @@ def test_the_name_of_a_model_is_forgiven_case_and_hyphens(written: str, name: st
     assert Spec("example", written) == Spec("example", name)
     assert spec_of(model=written) == spec_of(model={"name": written}) == spec_of(model=name)
     assert Spec("example", written).model == name
+    assert MODELS[written] is MODELS[name]
 
 
 @pytest.mark.parametrize(

@@ -93,16 +93,13 @@ def test_what_is_wrong_is_refused_in_one_shape(client: Client, method: str, path
     assert is_refusal(got, status, code)
 
 
-def test_a_wrong_name_is_answered_with_near_ones(client: Client) -> None:
+def test_a_wrong_name_is_answered_with_near_ones_and_head_is_get_without_a_body(client: Client) -> None:
     assert client.get("/example/entity/drwe.json").json["nearest"][0] == "drew"
     assert client.get("/exampel.json").json["nearest"] == ["example"]
     page = client.get("/example/entity/drwe")
     assert page.status == 404
     assert "did you mean" in page.text
     assert client.get("/nope/at/all").status == 404
-
-
-def test_head_is_get_without_a_body(client: Client) -> None:
     for path in ("/example", "/example.json", "/example/ask.json?q=sold(drew,%20%3F,%20book)", "/-/static/explorer.css"):
         whole, head = client.get(path), client.get(path, method="HEAD")
         assert (head.status, head.body) == (200, b"")

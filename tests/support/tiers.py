@@ -29,7 +29,6 @@ ALL_ONLY = {
     "runs/test_worker_fit.py": "starts groups of processes",
     "serving/test_app_generated.py": "generates requests",
     "serving/test_pages_in_a_browser.py": "needs a browser",
-    "stranger": "runs what people write first",
     "tables/test_changes_kills.py": "kills processes that fill databases",
     "tables/test_importer_hostile.py": "imports what is very large or very odd",
     "test_connections.py": "waits for clients that are let go",

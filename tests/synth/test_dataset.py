@@ -23,14 +23,11 @@ from relatum.synth import SynthDataset, SynthSettings, find_preset, save_synth, 
 JF17K_ARITIES = {2: 0.5487, 3: 0.3366, 4: 0.0926, 5: 0.0217, 6: 0.0004}
 
 
-def test_stored_tuples_are_a_part_of_what_the_expression_gives(made: SynthDataset) -> None:
+def test_what_is_stored_is_a_part_of_the_truth_and_nothing_is_there_twice_or_unseen(made: SynthDataset) -> None:
     for part in made.split.parts.values():
         for relation in part.schema:
             exact = set(evaluate(made.expressions[relation.name], made.truth))
             assert set(part.table(relation.name)) <= exact, relation
-
-
-def test_nothing_is_there_twice_or_in_two_parts_and_nothing_is_unseen_in_train(made: SynthDataset) -> None:
     health = check_quality(made.split)
     assert set(health.duplicates.values()) == {0}
     assert set(health.overlap.values()) == {0}

@@ -36,14 +36,11 @@ def seconds_of_training(clock: Clock, hands: Hands) -> float:
     return hands.moment - began
 
 
-def test_without_minutes_nothing_is_counted(hands: Hands) -> None:
+def test_training_has_all_minutes_but_without_any_nothing_is_counted(hands: Hands) -> None:
     clock = Clock(now=hands)
     clock.start_training()
     hands.moment += 1e6
     assert (clock.is_limited, clock.seconds(), clock.share()) == (False, 0, 0)
-
-
-def test_training_has_all_minutes_where_nothing_else_takes_time(hands: Hands) -> None:
     clock = Clock(2, now=hands)
     clock.start_training()
     hands.moment += 30

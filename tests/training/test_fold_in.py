@@ -120,14 +120,11 @@ def test_one_entity_among_very_many_is_not_in_every_step() -> None:
     assert np.flatnonzero((fitted["entities"] != start["entities"]).any(1).numpy()).tolist() == [7]
 
 
-def test_facts_with_entities_are_those_by_a_loop_each_once() -> None:
+def test_facts_are_found_by_a_loop_and_parameters_that_are_no_numbers_are_an_error() -> None:
     graph = Hypergraph.union([made_graph(), made_graph()])
     names = {graph.entities[number] for number in NEW.tolist()}
     expected = sorted({fact for fact in graph if names & set(fact[1:])})
     assert sorted(facts_with(graph, NEW)) == expected
-
-
-def test_parameters_that_are_no_numbers_are_an_error() -> None:
     case, start = begun("hype")
     start["relations"] = torch.full_like(start["relations"], torch.nan)
     with mistake("not-finite"):

@@ -124,7 +124,7 @@ def test_the_best_parameters_are_a_copy_that_later_steps_do_not_change(case: Cas
     assert not any(state.best[name] is state.parameters[name] for name in state.best)
 
 
-def test_validation_decides_what_is_kept_and_nothing_else(case: Case) -> None:
+def test_validation_decides_what_is_kept_or_else_the_last_parameters_are(case: Case) -> None:
     rising, falling = Events(), Events()
     first = run(case, validate=scripted([1.0, 2.0, 3.0]), watch=rising)
     second = run(case, validate=scripted([3.0, 2.0, 1.0]), watch=falling)
@@ -133,9 +133,6 @@ def test_validation_decides_what_is_kept_and_nothing_else(case: Case) -> None:
     assert same(first.parameters, third.parameters)
     assert same(first.best, rising.parameters[2])
     assert same(second.best, rising.parameters[0])
-
-
-def test_without_validation_the_last_parameters_are_the_best(case: Case) -> None:
     state = run(case)
     assert same(state.best, state.parameters)
     assert state.best_epoch == state.epoch == 3
