@@ -68,7 +68,7 @@ def test_a_name_means_an_entity_by_whole_name_value_or_label() -> None:
         named_entity("te", names, Labels(None), ())
 
 
-def test_a_label_of_several_is_refused_with_choices() -> None:
+def test_a_label_of_several_is_refused_with_choices_and_without_rows_there_are_none() -> None:
     names = Vocabulary([f"Genre.Id:{number}" for number in range(8)])
     with pytest.raises(DataError) as refused:
         named_entity("Rock", names, Labels(labelled()), ["Genre.Id"], "genre")
@@ -76,8 +76,5 @@ def test_a_label_of_several_is_refused_with_choices() -> None:
         "'Rock' could be any of 6 values of genre:"
         " Genre.Id:0, Genre.Id:3, Genre.Id:4, Genre.Id:5, Genre.Id:6, ...; say which"
     )
-
-
-def test_without_rows_or_keys_there_are_no_labels() -> None:
     assert dict(Labels(None).items()) == dict(Labels(labelled({})).items()) == {}
     assert Labels(None).named("Rock") == []

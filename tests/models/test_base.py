@@ -106,16 +106,13 @@ def test_a_relation_tells_entities_no_better_apart_than_they_are(name: str) -> N
             assert scores.std() < 0.1 * sizes.mean()
 
 
-def test_hype_starts_by_seeing_entities_as_m_distmult_does() -> None:
+def test_hype_starts_as_m_distmult_does_and_nalp_by_seeing_roles() -> None:
     model, parameters = started("hype")
     seen = [model.seen_at(model.encode(parameters), None, position) for position in range(5)]  # type: ignore[attr-defined]
     settings = model.settings
     coordinates = torch.arange(settings.dim) * settings.steps // settings.dim * settings.stride  # type: ignore[attr-defined]
     for view in seen:
         assert (view - parameters["entities"][:, coordinates]).std() < 0.3
-
-
-def test_nalp_starts_by_seeing_roles_more_than_entities() -> None:
     model, parameters = started("nalp")
     tables = model.encode(parameters)
     assert tables["entities"].std() < 0.3 * tables["roles"].std()

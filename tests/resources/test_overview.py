@@ -56,7 +56,7 @@ def test_the_curves_are_those_of_the_journal(example_run: Path) -> None:
     assert "relatum" in [setting.name for setting in found.provenance[0].settings]
 
 
-def test_a_run_that_is_still_trained_shows_what_there_is(tmp_path: Path) -> None:
+def test_a_run_that_is_still_trained_shows_what_there_is_and_what_is_none_is_refused(tmp_path: Path) -> None:
     seen: list[int] = []
 
     def watch(event: str, _state: object, _facts: object) -> None:
@@ -69,8 +69,5 @@ def test_a_run_that_is_still_trained_shows_what_there_is(tmp_path: Path) -> None
     assert seen
     assert seen[-1] <= 3
     assert training(tmp_path / "run").finished
-
-
-def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
     with mistake("not-a-run"):
         training(tmp_path)

@@ -19,14 +19,10 @@ def binomial(k: int, n: int, share: float) -> float:
     return math.comb(n, k) * share**k * (1 - share) ** (n - k)
 
 
-def test_deficit_is_the_loss_of_likelihood_and_only_too_few_have_one() -> None:
+def test_deficit_is_a_loss_of_likelihood_and_evidence_a_bayes_factor() -> None:
     assert deficit(60, 100, 0.8) == pytest.approx(math.log(binomial(60, 100, 0.6) / binomial(60, 100, 0.8)))
     assert deficit(0, 10, 0.8) == pytest.approx(-10 * math.log(0.2))
     assert deficit(80, 100, 0.8) == deficit(100, 100, 0.8) == deficit(0, 0, 0.8) == 0
-
-
-def test_evidence_is_a_bayes_factor_against_a_uniform_smaller_share() -> None:
-    # A share that is uniform from 0 to 1 makes every count from 0 to n as likely, 1 / (n + 1); up to 0.8, those up to 0.8 n.
     assert evidence(13, 20, 0.8) == pytest.approx(math.log(binomial(13, 20, 0.8) * 21 * 0.8))
     assert evidence(20, 20, 0.8) == evidence(16, 20, 0.8)
     assert evidence(160, 200, 0.8) > evidence(16, 20, 0.8) > evidence(13, 20, 0.8)

@@ -35,15 +35,12 @@ def test_the_recipe_is_auto_for_reale_and_fast_for_other_models() -> None:
     assert resolved("paper").training.negative_sampling == "per-fact"
 
 
-def test_few_facts_are_gone_through_more_often_and_in_smaller_steps() -> None:
+def test_few_facts_are_gone_through_in_smaller_steps_and_wide_models_by_as_many_windows() -> None:
     rng = np.random.default_rng(0)
     facts = [("likes", f"p{a}", f"b{b}") for a, b in np.unique(rng.integers(0, 250, (40_000, 2)), axis=0).tolist()]
     few, more = (suited_to_facts(facts_of(facts[:count]))["training"] for count in (1_000, 30_000))
     assert few["epochs"] > more["epochs"]
     assert few["batch_size"] * few["batches_per_step"] < more["batch_size"] * more["batches_per_step"]
-
-
-def test_a_step_trains_about_as_many_windows_of_a_wide_model_as_of_a_narrow_one() -> None:
     for dim, dropout in ((1600, 0.95), (400, 0.8), (100, 0.2), (20, 0.0)):
         assert resolved(dim=dim).settings.window_dropout == dropout  # type: ignore[attr-defined]
     assert resolved(dim=1600, window_dropout=0.5).settings.window_dropout == 0.5  # type: ignore[attr-defined]

@@ -208,13 +208,10 @@ def test_any_candidates_give_the_same_bits_on_any_threads(candidates: str) -> No
     assert same(first.history, second.history)
 
 
-def test_repeated_facts_are_seen_once(case: Case) -> None:
+def test_repeated_facts_are_seen_once_and_torch_has_its_threads_back(case: Case) -> None:
     twice = Hypergraph.union([case.graph, case.graph])
     assert len(twice) == 2 * len(case.graph)
     assert same(train(case.model, twice, SHORT, 0).parameters, run(case).parameters)
-
-
-def test_torch_has_its_threads_back(case: Case) -> None:
     torch.set_num_threads(2)
     run(case)
     assert torch.get_num_threads() == 2
