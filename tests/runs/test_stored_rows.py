@@ -16,7 +16,10 @@ import pytest
 
 import relatum
 from relatum.runs.query_rows import QueryRows
+from relatum.runs.sql_answers import catalog_of_run
+from relatum.runs.stored_rows import StoredRows
 from support import shop_with_gaps
+from support.random_sql import ENTITIES, as_duckdb, parsed_or_none, random_sql, random_sql_graph, random_sql_schema
 from support.random_stored_sql import RandomStoredSql, truth_of
 
 Truth = tuple[relatum.Run, duckdb.DuckDBPyConnection]
@@ -128,6 +131,20 @@ def test_known_rows_are_those_of_the_database(
         assert (ours == theirs) if is_ordered else (Counter(ours) == Counter(theirs)), query
         found += len(ours)
     assert found > 100
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_known_rows_of_facts_are_those_of_tables_with_the_same_facts(seed: int, count: Callable[[int, int], int]) -> None:
+    rng = random.Random(seed)
+    schema, entities = random_sql_schema(rng), rng.sample(ENTITIES, 5)
+    graph = random_sql_graph(rng, schema, entities)
+    run = relatum.fit(graph, dim=4, epochs=1, progress=False)
+    catalog, truth, rows = catalog_of_run(run), as_duckdb(graph), StoredRows(run)
+    for _ in range(count(25, 500)):
+        query = random_sql(rng, schema, entities)
+        if (statement := parsed_or_none(query, catalog)) is not None:
+            found = rows.query(statement.stored, catalog).rows
+            assert Counter(found) == Counter(truth.execute(query).fetchall()), query
 
 
 def test_a_demand_on_an_empty_cell_is_as_likely_as_the_values_that_meet_it(in_sqlite: Truth) -> None:

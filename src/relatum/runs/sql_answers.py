@@ -154,7 +154,11 @@ class _Answering:
         try:
             result = stored_rows(self._run).query(statement.stored, self._catalog, max(most, _DOUBTED) if doubted else most)
         except DataError as error:
-            if error.code == "database-refused" and statement.refusal is not None and statement.refusal.code == "unknown-name":
+            if (
+                error.code == "database-refused"
+                and statement.refusal is not None
+                and statement.refusal.code == "unknown-name"
+            ):
                 raise statement.refusal from None  # which says where it stands, and what is like it
             raise
         self._columns = self._columns or unique_names(result.columns)

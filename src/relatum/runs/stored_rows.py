@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from relatum.algebra import Expression, evaluate
 from relatum.arrays import Bool
@@ -124,30 +125,36 @@ class StoredRows:
                 return
         names, facts = self._run.entities, self._run.stored.table(relation.name).columns
         types: Sequence[ColumnType | None] = catalog.column_types.get(relation.name, (None,) * relation.arity)
-        self._of_names([[names[one] for one in column.tolist()] for column in facts], columns_of(relation), types, target)
+        listed = []
+        for column in facts:
+            used, where = np.unique(column, return_inverse=True)
+            listed.append(np.array([*(names[one] for one in used.tolist()), None], object)[where])
+        self._of_names(listed, columns_of(relation), types, target)
 
     def _of_expression(self, expression: Expression, columns: Sequence[str], catalog: Catalog, target: str) -> None:
         """Make the table of a relation that was defined, which follows from facts."""
         found = sorted(evaluate(expression, self._run.stored))
-        listed = [list(column) for column in zip(*found, strict=True)] or [[] for _ in columns]
-        self._of_names(listed, columns, catalog.types_of(expression), target)
+        listed = np.array(found, object).reshape(len(found), len(columns)).T
+        self._of_names(list(listed), columns, catalog.types_of(expression), target)
 
     def _of_names(
-        self, listed: Sequence[list[str]], columns: Sequence[str], types: Sequence[ColumnType | None], target: str
+        self,
+        listed: Sequence[npt.NDArray[np.object_]],
+        columns: Sequence[str],
+        types: Sequence[ColumnType | None],
+        target: str,
     ) -> None:
         """Make a table of names of entities, as the values that they are: numbers where all of a column are."""
-        arrays = {
-            f"c{number}": np.array(
-                [name if kind is None else restored(name.removeprefix(kind.prefix)) for name in names], object
-            )
-            for number, (names, kind) in enumerate(zip(listed, types, strict=True))
-        }
+        arrays = {}
+        for number, (names, kind) in enumerate(zip(listed, types, strict=True)):
+            values = names if kind is None else [restored(name.removeprefix(kind.prefix)) for name in names]
+            arrays[f"c{number}"] = np.array(values, object)
         self._workspace.copy(arrays, f"CREATE TABLE {target}_names AS", "facts")
         made = []
         for number, (column, kind) in enumerate(zip(columns, types, strict=True)):
             sql_type = _SQL_TYPES.get("text" if kind is None else kind.value_type)
             test = f"SELECT coalesce(bool_and(TRY_CAST(c{number} AS {sql_type}) IS NOT NULL), true) FROM {target}_names"  # noqa: S608
-            fits = sql_type is not None and listed[number] and self._workspace.one(test)[0]
+            fits = sql_type is not None and len(listed[number]) and self._workspace.one(test)[0]
             made.append(f"CAST(c{number} AS {sql_type if fits else 'VARCHAR'}) AS {quoted(column)}")
         self._workspace.run(f"CREATE VIEW {target} AS SELECT {', '.join(made)} FROM {target}_names")  # noqa: S608
 
