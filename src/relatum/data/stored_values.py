@@ -238,6 +238,10 @@ class StoredColumn:
         """Return the column of some rows."""
         return replace(self, data=self.data[rows], missing=None if self.missing is None else self.missing[rows])
 
+    def lacking(self, rows: int) -> StoredColumn:
+        """Return a column of the same type without any value."""
+        return replace(self, data=np.zeros(rows, self.data.dtype), missing=np.ones(rows, np.bool_))
+
     def followed_by(self, other: StoredColumn) -> StoredColumn:
         """Return this column with the rows of another one behind its own; of two types, all values are text."""
         if (self.type, self.encoding) != (other.type, other.encoding):
@@ -379,9 +383,10 @@ class StoredTable:
         """Return some rows."""
         return replace(self, columns=tuple(one.take(rows) for one in self.columns))
 
-    def followed_by(self, other: StoredTable) -> StoredTable:
-        """Return this table with the rows of another one behind its own: those of the columns that both have."""
-        return replace(self, columns=tuple(one.followed_by(other[one.name]) for one in self.columns if one.name in other))
+    def preceded_by(self, other: StoredTable) -> StoredTable:
+        """Return this table with the rows of another one before its own, without values in columns that are not there."""
+        before = (other[one.name] if one.name in other else one.lacking(len(other)) for one in self.columns)
+        return replace(self, columns=tuple(each.followed_by(one) for each, one in zip(before, self.columns, strict=True)))
 
 
 def codes_of(texts: Sequence[str | None]) -> tuple[Ids, Bool | None, Texts]:
