@@ -22,40 +22,14 @@ from relatum.tables.stored import read_column, write_table
 from relatum.tables.value_types import declared_type
 from relatum.tables.way_back import export_tables
 from support.mysql_server import connect, run_script
-
-_WHOLE = {"TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "BIGINT": 64, "HUGEINT": 128}
-_MOMENTS = ["0044-03-15 (BC) 01:02:03", "9999-12-31 23:59:59.999999", "infinity", "-infinity", "1969-12-31 23:59:59.5"]
-_DAYS = ["0044-03-15 (BC)", "9999-12-31", "10000-01-01", "infinity", "1970-01-01", "5877642-06-25 (BC)"]
-VALUES: dict[str, st.SearchStrategy[Any]] = {
-    **{name: st.integers(-(1 << bits - 1), (1 << bits - 1) - 1).map(str) for name, bits in _WHOLE.items()},
-    **{f"U{name}": st.integers(0, (1 << bits) - 1).map(str) for name, bits in _WHOLE.items()},
-    "FLOAT": st.floats(width=32).map(repr),
-    "DOUBLE": st.floats().map(repr),
-    "DECIMAL(3,3)": st.integers(-999, 999).map(lambda one: f"{one / 1000:.3f}"),
-    "DECIMAL(18,6)": st.decimals(-999_999_999_999, 999_999_999_999, places=6).map(str),
-    "DECIMAL(38,9)": st.integers(-(10**38) + 1, 10**38 - 1).map(lambda one: f"{one // 10**9}.{abs(one) % 10**9:09}"),
-    "BOOLEAN": st.sampled_from(["true", "false"]),
-    "VARCHAR": st.text(st.characters(exclude_categories=["Cs"]))
-    | st.sampled_from(["", " ", "\0", "a\0b", "NULL", "nan", "1"]),
-    "DATE": st.sampled_from(_DAYS) | st.dates().map(str),
-    "TIME": st.sampled_from(["24:00:00", "00:00:00", "23:59:59.999999"]) | st.times().map(str),
-    "TIME WITH TIME ZONE": st.sampled_from(["24:00:00+00", "01:02:03.5+05:30", "23:59:59-11"]),
-    "TIMESTAMP": st.sampled_from(_MOMENTS) | st.datetimes().map(str),
-    "TIMESTAMP_S": st.sampled_from(_MOMENTS) | st.datetimes().map(str),
-    "TIMESTAMP_MS": st.sampled_from(_MOMENTS) | st.datetimes().map(str),
-    "TIMESTAMP_NS": st.sampled_from(["2262-04-11 23:47:16.854775806", "1677-09-22 00:00:00.000000001", "infinity"]),
-    "TIMESTAMP WITH TIME ZONE": st.sampled_from(_MOMENTS) | st.datetimes().map(str),
-    "INTERVAL": st.sampled_from(["1 year 2 months -3 days 04:05:06.789", "-1 day", "00:00:00", "-00:00:00.000001"]),
-    "UUID": st.uuids().map(str),
-    "BIT": st.text("01", min_size=1, max_size=70),
-    "ENUM('it''s', 'a, b', '日')": st.sampled_from(["it's", "a, b", "日"]),
-}
+from support.strategies import STORED_VALUES
 
 
 @given(data=st.data())
 def test_values_of_every_type_come_back_from_a_file(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     rows = data.draw(st.integers(0, 6))
-    drawn = {kind: data.draw(st.lists(st.none() | one, min_size=rows, max_size=rows), kind) for kind, one in VALUES.items()}
+    column = {kind: st.lists(st.none() | one, min_size=rows, max_size=rows) for kind, one in STORED_VALUES.items()}
+    drawn = {kind: data.draw(one, kind) for kind, one in column.items()}
     folder = tmp_path_factory.mktemp("values")
     with Workspace() as workspace:
         workspace.run(f"CREATE TABLE source ({', '.join(f'c{n} {kind}' for n, kind in enumerate(drawn))})")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from relatum.cli.options import Json, Replace
+from relatum.cli.options import Json, Replace, is_run
 from relatum.cli.output import print_json, say
 from relatum.formatting import count
 
@@ -32,13 +32,15 @@ def export(
     from relatum.datasets.file_types import is_server
     from relatum.datasets.row_files import load_rows
     from relatum.errors import DataError
+    from relatum.runs.directory import load_facts
     from relatum.tables.servers import without_password
     from relatum.tables.way_back import export_tables
 
     if not source.is_dir():
         raise DataError("no-such-directory", "no such directory", place=source)
     close_folder(source)
-    written = export_tables(load_rows(source), to, table or (), replace=replace)
+    stored = load_facts(source).rows if is_run(str(source)) else load_rows(source)
+    written = export_tables(stored, to, table or (), replace=replace)
     if json:
         print_json({"tables": [{"table": name, "rows": rows} for name, rows in written.items()]})
         return

@@ -266,7 +266,8 @@ class PostgresTarget(Database):
         return f"ONLY {self.sql_name(table)}" if found and found[0] == "r" else self.sql_name(table)
 
     def lock(self, tables: Sequence[str]) -> None:
-        """Keep others from writing to these tables, not from reading them."""
+        """Keep others from writing to these tables, not from reading them, and have values as text in one form."""
+        self.set_forms()
         self.execute(f"SET LOCAL lock_timeout = '{PATIENCE}s'")
         for table in tables:
             self.execute(f"LOCK TABLE {self.rows_of(table)} IN SHARE ROW EXCLUSIVE MODE")
