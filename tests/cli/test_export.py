@@ -40,7 +40,7 @@ def test_what_cannot_be_written_is_refused_in_one_line(
         (str(shop_run), "--to", str(taken), "--table", "items"): "table-exists",
         (str(shop_run), "--to", str(tmp_path / "all.csv")): "one-relation-per-file",
         (str(shop_run), "--to", str(taken), "--table", "itms"): "unknown-name",
-        (str(example_run), "--to", str(tmp_path / "x.db")): "no-tables",
+        (str(example_run), "--to", str(tmp_path / "x.db")): "no-imported-tables",
         (str(tmp_path / "none"), "--to", str(tmp_path / "x.db")): "no-such-directory",
     }.items():
         status, out, err = run("export", *arguments)

@@ -51,5 +51,5 @@ def export_tables(
 def _values(rows: RowStore | None) -> dict[str, StoredTable]:
     found = {} if rows is None else {name: one for name, one in rows.values.items() if one.columns}
     if not found:
-        raise DataError("no-tables", "there are no imported tables: facts alone were given", remedy="import tables")
+        raise DataError("no-imported-tables", "there are no imported tables: facts alone were given", remedy="import tables")
     return found
