@@ -120,7 +120,7 @@ MISTAKES: list[tuple[str, str, str]] = [
     ("query RUN 'project[0](sold'", "syntax", ""),
     (f"query RUN '{'product(buyer, ' * 64}buyer{')' * 64}'", "too-many-joins", ""),
     ("define RUN sold bought", "name-taken", ""),
-    ("sql GAPPY 'SELECT COUNT(*) FROM ratings'", "sql-not-supported", "line 1, column 8"),
+    ("sql GAPPY 'SELECT COUNT(*) FROM ratings'", "stored-rows-only", "line 1, column 8"),
     ("sql GAPPY", "nothing-asked", ""),
     ("sql GAPPY 'SELECT item_id FROM ratings' --file x.sql", "nothing-asked", ""),
     ("rules RUN --draw rules.gif", "unknown-drawing", ""),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
@@ -108,6 +109,8 @@ class Workspace:
             return
         require_addresses(_ROOM)  # with less, DuckDB would end the process
         folder = self._folder = tempfile.mkdtemp(prefix=temporary_prefix())
+        # Whoever keeps it for as long as it lives need not close it.
+        self._removed = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         memory = max(min(free() // 2, _MOST_MEMORY), 1 << 28) >> 20
         settings = {**_SETTINGS, "temp_directory": folder, "memory_limit": f"{memory}MiB"}
         self._connection = duckdb.connect(":memory:", config=settings)
@@ -246,4 +249,4 @@ class Workspace:
         self._thread.shutdown()
         self._connection.close()
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._removed()
