@@ -15,7 +15,7 @@ PACKAGE = ROOT / "src" / "relatum"
 TESTS = ROOT / "tests"
 
 # Tests that are about no single module.
-WHOLE = {"contract", "support"}
+WHOLE = {"contract", "stranger", "support"}
 
 
 def rooms() -> dict[str, int]:
