@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from relatum.data.stored_values import StoredColumn, StoredTable, Texts, encoding_of, is_value_type
-from relatum.data.vocabulary import Ids
 from relatum.errors import DataError
 from relatum.tables.engine import Workspace, WorkspaceError, literal, quoted
 from relatum.tables.source import Source
@@ -145,28 +144,33 @@ def _decimal_of(workspace: Workspace, column: str, rows: str, what: str) -> str:
 
 def _read_text(workspace: Workspace, name: str, expression: str, rows: str, value_type: str, what: str) -> StoredColumn:
     """Return a column as the codes of its different texts; of no value an object of Python is made."""
-    text = f"CAST({expression} AS VARCHAR)"
-    workspace.run(
-        f"CREATE TABLE stored_texts AS SELECT t, row_number() OVER (ORDER BY t) - 1 AS number "  # noqa: S608
-        f"FROM (SELECT DISTINCT {text} COLLATE C AS t FROM {rows}) WHERE t IS NOT NULL ORDER BY t",
-        what,
-    )
-    count = int(workspace.one("SELECT count(*) FROM stored_texts", what)[0])
-    workspace.run("CREATE TYPE stored_code AS ENUM (SELECT t FROM stored_texts ORDER BY number)", what)
-    codes = f"coalesce(CAST(enum_code(CAST({text} AS stored_code)) AS INTEGER), -1)"
-    found: Ids = np.asarray(workspace.arrays(f"SELECT {codes} AS v FROM {rows}", what)["v"], np.int32)  # noqa: S608
+    text = f"CAST({expression} AS VARCHAR) COLLATE C"
+    counts = f"SELECT count(DISTINCT {text}), count({text}) FROM {rows}"  # noqa: S608
+    distinct, present = workspace.one(counts, what)
+    texts = f"SELECT DISTINCT {text} AS t FROM {rows} WHERE {expression} IS NOT NULL ORDER BY t"  # noqa: S608
+    if distinct == present:  # all differ, and are kept in the order of rows: to sort them takes long
+        texts = f"SELECT {text} AS t FROM {rows} WHERE {expression} IS NOT NULL"  # noqa: S608
+    numbered = f"SELECT t, row_number() OVER () - 1 AS number FROM ({texts})"  # noqa: S608
+    workspace.run(f"CREATE TABLE stored_texts AS {numbered}", what)
+    if distinct == present:
+        missing = np.asarray(workspace.arrays(f"SELECT {expression} IS NULL AS v FROM {rows}", what)["v"], np.bool_)  # noqa: S608
+        found = np.where(missing, -1, np.cumsum(~missing) - 1)
+    else:
+        workspace.run("CREATE TYPE stored_code AS ENUM (SELECT t FROM stored_texts ORDER BY number)", what)
+        codes = f"coalesce(CAST(enum_code(CAST({text} AS stored_code)) AS INTEGER), -1)"
+        found = np.asarray(workspace.arrays(f"SELECT {codes} AS v FROM {rows}", what)["v"], np.int64)  # noqa: S608
+        workspace.run("DROP TYPE stored_code")
+        missing = found < 0
     lengths = workspace.arrays("SELECT strlen(t) AS v FROM stored_texts ORDER BY number", what)["v"]
     pieces = []
-    for first in range(0, count, _PIECE):
+    for first in range(0, distinct, _PIECE):
         some = f"SELECT t FROM stored_texts WHERE number BETWEEN {first} AND {first + _PIECE - 1} ORDER BY number"  # noqa: S608
         pieces.append(str(workspace.one(f"SELECT string_agg(t, '') FROM ({some})", what)[0]).encode())  # noqa: S608
     workspace.run("DROP TABLE stored_texts")
-    workspace.run("DROP TYPE stored_code")
     starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
-    missing = found < 0
-    texts = Texts(np.frombuffer(b"".join(pieces), np.uint8), starts)
+    kept = Texts(np.frombuffer(b"".join(pieces), np.uint8), starts)
     data = np.where(missing, 0, found).astype(np.int32)
-    return StoredColumn(name, value_type, data, missing if missing.any() else None, texts)
+    return StoredColumn(name, value_type, data, missing if missing.any() else None, kept)
 
 
 def _narrow(numbers: npt.NDArray[np.integer]) -> npt.NDArray[np.signedinteger]:
