@@ -145,7 +145,7 @@ async def _decide(request: Request, run: str, relation: str, entities: Sequence[
         schema = loaded.schema[relation]
         if len(entities) != schema.arity:
             raise RequestError(400, f"entities: {relation} has {schema.arity}, not {len(entities)}")
-        names = tuple(loaded.entities[loaded.entities.id(one)] for one in entities)
+        names = tuple(name or "" for name in loaded.given_names(Question(relation, tuple(entities))))
         found = loaded.score(Question(relation, names))
         return kept.decide(name, relation, names, cast(Verdict, verdict), found.probability)
 
