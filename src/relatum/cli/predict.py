@@ -87,7 +87,11 @@ def _show(run: Run, names: list[str], wanted: dict[str, Any], *, json: bool) -> 
 
     found = [one for group in predict(run, names, **wanted).values() for one in group]
     if json:
-        plain = [{name: value for name, value in asdict(one).items() if name != "roles"} for one in found]
+        hidden = ("roles", "intervals")
+        plain = [
+            {**{name: value for name, value in asdict(one).items() if name not in hidden}, **interval_of(one.intervals)}
+            for one in found
+        ]
         print_json({"predictions": plain})
         return
     if len(names) == 1:

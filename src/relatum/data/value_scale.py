@@ -7,7 +7,6 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -87,28 +86,31 @@ class ScaledColumn:
 
     def __init__(self, column: StoredColumn, scale: ValueScale) -> None:
         self.stored, self.scale = column, scale
-
-    @cached_property
-    def _of_texts(self) -> list[Number | None]:
-        """The number of each text that a code stands for."""
-        texts = [] if self.stored.texts is None else self.stored.texts.all()
-        return [self.scale.number(text) for text in texts]
+        self._read: dict[int, Number | None] = {}
 
     def numbers(self, rows: Int64) -> list[Number | None]:
         """Return the numbers in some rows; None where there is none."""
         column = self.stored.take(rows)
         found: list[Any] = column.data.tolist()
         if self.stored.texts is not None:
-            found = [self._of_texts[code] for code in found] if self._of_texts else [None] * len(rows)
+            found = [self._of_text(code) for code in found]
         return [None if gap or one != one else one for one, gap in zip(found, column.gaps.tolist(), strict=True)]
+
+    def _of_text(self, code: int) -> Number | None:
+        """Return the number of the text that a code stands for; what was read once is kept."""
+        texts = self.stored.texts
+        if code not in self._read:
+            self._read[code] = None if texts is None or not len(texts) else self.scale.number(texts[code])
+        return self._read[code]
 
     def within(self, low: Number, high: Number, rows: Int64 | slice = slice(None)) -> Bool:
         """Return which rows, of all or some, have a value from one number to another."""
         column = self.stored.take(rows) if isinstance(rows, np.ndarray) else self.stored
         data: npt.NDArray[Any] = column.data
         if self.stored.texts is not None:
-            inside = np.array([one is not None and low <= one <= high for one in self._of_texts] or [False], np.bool_)
-            found = inside[data]
+            codes, where = np.unique(data, return_inverse=True)
+            numbers = [self._of_text(code) for code in codes.tolist()]
+            found = np.array([one is not None and low <= one <= high for one in numbers], np.bool_)[where]
         elif data.dtype.kind == "f":
             found = (data >= low) & (data <= high)
         else:

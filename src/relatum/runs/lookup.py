@@ -21,7 +21,6 @@ from relatum.errors import nearest_names
 from relatum.formatting import visible
 from relatum.records import Record
 from relatum.runs.answers import Question
-from relatum.runs.column_scores import cells_of_entities
 from relatum.runs.shown_values import ShownValues
 from relatum.settings import whole_number
 
@@ -240,8 +239,7 @@ def _values_of(source: Split | Trained) -> ShownValues:
     """Return the numbers and dates as people see them."""
     if not isinstance(source, Split):
         return source.shown_values
-    cells = np.empty(0, np.int32) if source.rows is None else cells_of_entities(source.entities, source.rows)
-    return ShownValues(source.rows, source.entities, cells, source.schema)
+    return ShownValues(source.rows, source.entities, source.schema)
 
 
 def _facts(source: Split | Trained) -> Hypergraph:

@@ -7,7 +7,7 @@ where a run is asked: questions come with values, and answers show values.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -24,6 +24,7 @@ from relatum.data.stored_values import StoredColumn
 from relatum.data.value_scale import Number, ScaledColumn, ValueScale
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import UnknownNameError
+from relatum.runs.column_scores import cells_of_entities
 from relatum.tables.facts import TableFacts, relations_in
 from relatum.tables.table import Column, free_name
 from relatum.tables.values import column_of, form_of
@@ -222,8 +223,10 @@ class _Relation:
 class ShownValues:
     """What stands at positions whose numbers and dates are taken in groups; nothing for facts without tables."""
 
-    def __init__(self, rows: RowStore | None, entities: Vocabulary, cells: Ids, schema: Schema) -> None:
-        self._entities, self._cells = entities, cells
+    def __init__(
+        self, rows: RowStore | None, entities: Vocabulary, schema: Schema, cells: Callable[[], Ids] | None = None
+    ) -> None:
+        self._entities, self._rows, self._known_cells = entities, rows, cells
         self._relations: dict[str, _Relation] = {}
         self._by_entity: dict[str, GroupedColumn] = {}
         for table in () if rows is None else rows.tables.values():
@@ -238,6 +241,13 @@ class ShownValues:
                 columns = {position: grouped[name] for position, name in enumerate(facts.columns) if name in grouped}
                 if columns:
                     self._relations.setdefault(facts.schema.name, _Relation(table.cells, facts, columns))
+
+    @cached_property
+    def _cells(self) -> Ids:
+        """What each entity is called in the cells of tables."""
+        if self._known_cells is not None or self._rows is None:
+            return np.empty(0, np.int32) if self._known_cells is None else self._known_cells()
+        return cells_of_entities(self._entities, self._rows)
 
     def columns(self, relation: str) -> Mapping[int, GroupedColumn]:
         """Return the columns of a relation that are taken in groups, by position."""

@@ -347,7 +347,7 @@ class Trained:
     @cached_property
     def shown_values(self) -> ShownValues:
         """The numbers and dates of tables as people see them, where learning takes them in groups."""
-        return ShownValues(self.split.rows, self.entities, self.entity_cells, self.model.schema)
+        return ShownValues(self.split.rows, self.entities, self.model.schema, lambda: self.entity_cells)
 
     def argument_id(self, relation: RelationSchema, position: int, name: str) -> int:
         """Return the id of the entity that a name means at a position: as of `entity_id`, or a number or a date."""
