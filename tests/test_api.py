@@ -165,6 +165,10 @@ def test_a_run_shows_what_it_is(run: Run, tmp_path: Path) -> None:
     assert "sold(seller, buyer, item)" in shown
     assert "hits@10" in repr(run.evaluate())
     assert "<table>" in run.evaluate()._repr_html_()
+    coffee = run["sold"].select("item", "coffee").project("buyer")
+    found = (coffee.complete(k=3), (coffee - run["buyer"].project("person")).complete(k=3), run.query("project[0](sold)"))
+    for one in (*found, run.predict(top=5), run.rules(), run.explain("sold(drew, ?, book)"), run.evaluate().by("arity")):
+        assert " object at 0x" not in repr(one) + str(one)
 
 
 def test_a_password_is_nowhere_in_a_run_on_a_database(database: str, tmp_path: Path) -> None:
@@ -176,12 +180,14 @@ def test_a_password_is_nowhere_in_a_run_on_a_database(database: str, tmp_path: P
         connection.cursor().executemany("INSERT INTO sold VALUES (%s, %s, %s)", rows)
     run = relatum.fit(database, tmp_path / "run", dim=4, epochs=1, progress=False)
     again = relatum.fit(Spec(database, dim=4, epochs=1), tmp_path / "again", progress=False)
+    relatum.read(database).save(tmp_path / "facts")
+    assert b"postgresql://owner@127.0.0.1" in (tmp_path / "facts" / "import.json").read_bytes()
     secrets = [PASSWORD.encode(), quote(PASSWORD, safe="").encode()]
     for one in (run, again):
         assert len(one.facts)
         assert not any(secret.decode() in repr(one) for secret in secrets)
-        for path in one.folder.iterdir():  # type: ignore[union-attr]
-            assert not any(secret in path.read_bytes() for secret in secrets), path
+    for path in (path for path in tmp_path.rglob("*") if path.is_file()):
+        assert not any(secret in path.read_bytes() for secret in secrets), path
 
 
 def test_a_target_is_looked_at_before_facts_are_searched_for(

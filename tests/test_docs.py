@@ -1,16 +1,24 @@
-"""What the documents show is what happens: every Python snippet runs."""
+"""What the documents show is what happens: snippets and notebooks run, numbers are those of results, and the site builds."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 import tomllib
+from collections.abc import Iterator
 from fnmatch import fnmatch
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
+import nbformat
 import pytest
 
+import relatum
 from relatum import MODELS, Spec
 from relatum.cli.demo import write_demo_database
 from relatum.models.base import Settings
@@ -115,3 +123,194 @@ def test_links_between_documents_lead_somewhere_in_the_repository() -> None:
     ]
     assert len(links) > 80
     assert not [(document.name, link) for document, link in links if not (document.parent / link).exists()]
+
+
+TITLES = {"jf17k": "JF17K", "fb-auto": "FB-AUTO", "m-fb15k": "M-FB15K", "rel-er": "REL-ER", "wn18rr": "WN18RR"}
+
+
+def result(name: str) -> Any:
+    return json.loads((ROOT / "results" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def row(*cells: str) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def share(part: float, whole: float) -> str:
+    return f"{part:,} ({100 * part / whole:.1f} %)"
+
+
+def ties() -> Iterator[str]:
+    for title, found in {
+        "[JF17K, ReAlE, seed 0](../results/jf17k.json)": result("jf17k")["runs"][0]["test"],
+        "[JF17K, counting alone](../results/baselines.json)": result("baselines")["rows"]["jf17k"]["test"],
+    }.items():
+        yield row(title, *(f"{found[name]:.7f}" for name in ("mrr_optimistic", "mrr", "mrr_pessimistic")))
+    found = result("jf17k")["runs"][0]["test"]
+    yield f"Of the {found['questions']:,} questions of JF17K, {found['ties']} have a tie"
+
+
+def baselines() -> Iterator[str]:
+    counting, evidence = result("baselines")["rows"], result("evidence")["rows"]
+    for name, title in TITLES.items():
+        mrrs = [evidence[name]["test_mrr"][one] for one in ("evidence", "embedding", "both")]
+        yield row(title, *(f"{mrr:.3f}" for mrr in (counting[name]["test"]["mrr"], *mrrs)))
+
+
+def cells() -> Iterator[str]:
+    columns = {one["column"]: one for one in result("fill-chinook")["columns"]}
+    for name in ("Track.UnitPrice", "Track.MediaTypeId", "Track.GenreId", "Track.Composer", "Invoice.Total"):
+        found = columns[name]
+        right = [found[one] for one in ("most frequent", "counting", "naive Bayes", "random forest", "relatum")]
+        yield row(name, str(found["cells"]), *("-" if one is None else f"{100 * one:.1f} %" for one in right))
+
+
+def macro_averages() -> Iterator[str]:
+    counting = result("baselines")["rows"]
+    for name in ("jf17k", "fb-auto", "m-fb15k", "rel-er"):
+        test = result(name)["runs"][0]["test"]
+        macro = [
+            test["mrr"],
+            test["mrr_macro"]["arity"],
+            test["mrr_macro"]["relation"],
+            counting[name]["mrr_macro"]["relation"],
+        ]
+        yield row(f"[{TITLES[name]}](../results/{name}.json)", *(f"{mrr:.3f}" for mrr in macro))
+    by_arity = result("fb-auto")["runs"][0]["test"]["by_arity"]
+    yield f"have an MRR of {by_arity['5']['mrr']:.3f}; those of arity 2 have {by_arity['2']['mrr']:.3f}"
+
+
+def leakage() -> Iterator[str]:
+    for name, found in result("leakage")["rows"].items():
+        more = [one for arity, one in found["close_by_arity"].items() if int(arity) > 2]
+        test, close = (sum(one[key] for one in more) for key in ("test", "close"))
+        last = share(close, test) if test else "-"
+        yield row(TITLES[name], f"{found['test']:,}", share(found["leaked"], found["test"]), f"{test:,}", last)
+    assert [name for name, found in result("leakage")["rows"].items() if not found["complete"]] == ["rel-er"]
+
+
+def uncertainty() -> Iterator[str]:
+    found = result("jf17k")
+    for one in found["runs"]:
+        title = "[JF17K](../results/jf17k.json)" if one["seed"] == 0 else "JF17K"
+        low, high = one["test"]["mrr_interval"]
+        yield row(f"{title}, seed {one['seed']}", f"{one['test']['mrr']:.4f}", f"{low:.4f} to {high:.4f}")
+    yield row("JF17K, mean and spread", f"{found['test_mrr']['mean']:.4f}", f"{found['test_mrr']['spread']:.4f}")
+
+
+def probabilities() -> Iterator[str]:
+    found = result("probabilities")["rows"]
+    held_out, proposals = found["jf17k"]["held_out"], found["made/rel-er-0"]["proposals"]
+    for number in (0, 1, 3, 5, 7, 9):
+        point = held_out["reliability"][number]
+        yield row(*(f"{100 * point[name]:.1f} %" for name in ("predicted", "observed", "share")))
+    yield f"The error over all ten groups is {held_out['ece']:.3f}."
+    yield f"{100 * proposals['said']:.0f} % were said to be true and {100 * proposals['true']:.0f} % were"
+
+
+@pytest.mark.parametrize("told", [ties, baselines, cells, macro_averages, leakage, uncertainty, probabilities])
+def test_the_page_on_evaluation_has_the_numbers_of_results(told: Any) -> None:
+    page = " ".join((ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8").split())
+    lines = list(told())
+    assert lines
+    assert not [line for line in lines if line not in page]
+
+
+def test_the_page_on_trust_has_the_numbers_of_results() -> None:
+    from torture.page import PAGE, page, results
+
+    text = PAGE.read_text(encoding="utf-8")
+    assert text == page(text, results("torture"), results("mutation"))
+
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+RUN = """
+import sys
+import nbclient, nbformat
+nbclient.NotebookClient(nbformat.read(sys.argv[1], as_version=4), timeout=600, kernel_name="python3").execute()
+"""
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_kept_without_outputs(path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert notebook.cells[0].source.startswith("# ")
+    assert not [cell for cell in notebook.cells if cell.get("outputs") or cell.get("execution_count")]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs(path: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    if path.stem == "jf17k":
+        request.getfixturevalue("benchmark_data")
+    # In a process of its own: a kernel is one anyway, and the client's loops leave the warnings of tests alone.
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]),
+    }
+    environment["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
+    ended = subprocess.run(
+        [sys.executable, "-c", RUN, str(path)], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert ended.returncode == 0, ended.stderr[-3000:]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the built site."""
+    folder = tmp_path_factory.mktemp("site")
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(folder)]
+    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    return folder
+
+
+def test_pages_load_nothing_from_other_hosts(site: Path) -> None:
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 30
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        assert not re.findall(r"<(?:script|img|iframe|source)[^>]+src=\"?(?:https?:)?//", text), page
+        assert not re.findall(r"<link[^>]+rel=\"?(?:stylesheet|icon|preconnect|preload)[^>]+(?:https?:)?//", text), page
+
+
+class _Links(HTMLParser):
+    """The addresses that a page links to, and the names that can be linked to in it."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.names: set[str] = set()
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.names |= {name for name in (given.get("id"), given.get("name")) if name}
+        self.links += [link for link in (given.get("href"), given.get("src")) if link]
+
+
+def test_no_link_is_dead(site: Path) -> None:
+    pages = {page: _Links(page) for page in site.rglob("*.html")}
+    dead = []
+    for page, found in pages.items():
+        for link in found.links:
+            address = urlsplit(link)
+            if address.scheme or address.netloc:
+                continue
+            above = site if address.path.startswith("/") else page.parent  # 404.html may be shown at any depth
+            path = (above / unquote(address.path).lstrip("/")).resolve() if address.path else page
+            path = path / "index.html" if path.is_dir() else path
+            anchor = unquote(address.fragment)
+            absent = not path.exists() or (anchor and path in pages and anchor not in pages[path].names)
+            dead += [f"{page.relative_to(site)}: {link}"] if absent else []
+    assert not dead
+
+
+def test_the_reference_has_every_public_name(site: Path) -> None:
+    pages = "".join(page.read_text(encoding="utf-8") for page in (site / "api").glob("*.html"))
+    anchors = set(re.findall(r"id=\"relatum(?:\.\w+)*\.(\w+)\"", pages))
+    assert not set(relatum.__all__) - anchors - {"MODELS"}
+    methods = {name for name in vars(relatum.Run) if not name.startswith("_")}
+    assert not methods - anchors

@@ -20,13 +20,10 @@ def test_a_missing_library_or_a_part_of_it_is_one_line_that_installs_it(
         import_module(missing)
 
 
-def test_a_broken_library_is_not_called_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_broken_is_not_called_missing_and_what_is_required_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "something_else", None)
     with pytest.raises(ModuleNotFoundError, match="something_else"), optional("duckdb", extra="io"):
         import_module("something_else")
-
-
-def test_what_is_required_is_there_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     require("numpy", extra="none")
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with mistake("missing-extra"):

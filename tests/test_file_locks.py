@@ -35,7 +35,7 @@ def test_a_lock_keeps_other_threads_off_for_as_long_as_they_wait(tmp_path: Path)
         assert {path.name for path in tmp_path.iterdir()} == {"lock", "other"}
 
 
-def test_a_lock_is_free_when_its_process_is_killed(tmp_path: Path) -> None:
+def test_a_lock_is_free_when_its_process_is_killed_and_what_is_in_its_file_stays(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path / "lock")], stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
@@ -45,9 +45,6 @@ def test_a_lock_is_free_when_its_process_is_killed(tmp_path: Path) -> None:
         holder.wait()
         with locked(tmp_path / "lock", 0):
             pass
-
-
-def test_what_is_in_a_file_stays_when_it_is_a_lock(tmp_path: Path) -> None:
     (tmp_path / "lock").write_bytes(b"content")
     with locked(tmp_path / "lock"):
         pass

@@ -39,7 +39,7 @@ def test_it_is_a_sequence() -> None:
     assert SALES.to_dicts()[0] == {"buyer": "alex", "score": 1.5, "probability": 0.25, "known": True, "rank": 1}
 
 
-def test_it_shows_itself_as_a_table() -> None:
+def test_it_shows_itself_as_a_table_cut_and_counted() -> None:
     assert repr(SALES).splitlines() == [
         "sold(drew, ?, book)",
         "buyer         score  probability  known  rank",
@@ -48,18 +48,12 @@ def test_it_shows_itself_as_a_table() -> None:
         "<b>kim</b>  -2.0000               no        2",
     ]
     assert repr(NONE) == "sold(drew, ?, book): none"
-
-
-def test_a_long_sequence_is_cut_and_counted() -> None:
-    many = Records([Sale(f"e{n}", 0.0, None, False, n) for n in range(1020)], COLUMNS)
-    assert repr(many).splitlines()[-1] == "... and 1,000 more"
-    assert many._repr_html_().count("<tr>") == 21
-
-
-def test_html_is_escaped() -> None:
     page = SALES._repr_html_()
     assert "&lt;b&gt;kim&lt;/b&gt;" in page
     assert "<b>" not in page
+    many = Records([Sale(f"e{n}", 0.0, None, False, n) for n in range(1020)], COLUMNS)
+    assert repr(many).splitlines()[-1] == "... and 1,000 more"
+    assert many._repr_html_().count("<tr>") == 21
 
 
 @pytest.mark.parametrize("name", ["\x1b[2J", "a\nb", "\u202egnp"])

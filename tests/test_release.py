@@ -18,14 +18,11 @@ from relatum.cli import app
 ROOT = Path(__file__).parents[1]
 
 
-def test_version_and_date_are_the_same_wherever_they_stand() -> None:
+def test_version_date_and_extras_are_the_same_wherever_they_stand() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     version, date = re.findall(r"^## \[(\d.*?)\] - (\S+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[0]
     assert (citation["version"], str(citation["date-released"])) == (version, date)
     assert relatum.__version__ == version
-
-
-def test_every_extra_for_users_is_tried() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert PROBES.keys() == extras.keys() - NOT_FOR_USERS
 

@@ -1,4 +1,4 @@
-"""Settings are checked whenever they are built: strictly in type, within their bounds, and refused with their path."""
+"""Settings are checked strictly whenever they are built, and the words of other libraries point to ours."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from relatum.models import MODELS
-from relatum.settings import Checked, change_of, rules_of, setting, whole_number
+from relatum.runs.spec import Spec
+from relatum.settings import SYNONYMS, Checked, change_of, rules_of, setting, unknown_setting, whole_number
 from relatum.synth import SynthSettings
 from relatum.tables.options import ImportOptions
 from relatum.training.settings import TrainingSettings
@@ -56,13 +57,10 @@ def test_a_setting_that_cannot_be_is_refused_in_one_sentence(given: dict[str, An
     assert rule in caught.value.reason
 
 
-def test_numbers_become_what_their_type_says() -> None:
+def test_numbers_become_what_their_type_says_and_defaults_are_not_shared() -> None:
     oven = Oven(shelves=np.int64(3), heat=0, limit=np.float32(2))  # type: ignore[arg-type]
     assert (type(oven.shelves), type(oven.heat), type(oven.limit)) == (int, float, float)
     assert oven == Oven(shelves=3, heat=0.0, limit=2.0)
-
-
-def test_a_default_that_can_be_changed_is_not_shared() -> None:
     assert Oven().labels == {}
     assert Oven().labels is not Oven().labels
 
@@ -86,12 +84,41 @@ def test_a_whole_number_that_a_caller_gives_is_checked_like_a_setting(value: obj
         whole_number("k", value)
 
 
-@pytest.mark.parametrize("value", ["9" * 5000, "[" * 100_000])
-def test_a_value_without_end_is_refused_in_one_sentence(value: str) -> None:
-    with mistake("unreadable-value"):
-        change_of(f"training.epochs={value}")
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ("training.epochs=" + "9" * 5000, "unreadable-value"),
+        ("training.epochs=" + "[" * 100_000, "unreadable-value"),
+        (f"model{'.a' * 5000}=1", "unknown-setting"),
+    ],
+    ids=["number", "lists", "tables"],
+)
+def test_a_change_without_end_is_refused_in_one_sentence(change: str, code: str) -> None:
+    with mistake(code):
+        change_of(change)
 
 
-def test_a_change_of_tables_without_end_is_refused_in_one_sentence() -> None:
-    with mistake("unknown-setting"):
-        change_of(f"model{'.a' * 5000}=1")
+@pytest.mark.parametrize(
+    ("table", "name", "meant"),
+    [
+        ("training", "lr", "learning_rate"),
+        ("training", "n_epochs", "epochs"),
+        ("training", "neg_samples", "num_negatives"),
+        ("training", "negative_ratio", "num_negatives"),
+        ("training", "embedding_dim", "model.dim"),
+        ("training", "rat", "learning_rate"),
+        ("model", "embedding_size", "dim"),
+        ("model", "lr", "training.learning_rate"),
+        ("model", "dropout", "input_dropout or window_dropout"),
+    ],
+)
+def test_the_words_of_other_libraries_point_to_ours(table: str, name: str, meant: str) -> None:
+    with mistake("unknown-setting", place=f"{table}.{name}", nearest=tuple(meant.split(" or "))):
+        Spec.from_dict({"data": "example", table: {name: 1}})
+
+
+def test_synonyms_point_to_settings_that_are_there() -> None:
+    names = {each.name for kind in MODELS.values() for each in dataclasses.fields(kind.settings_type)}
+    names |= {each.name for each in dataclasses.fields(TrainingSettings)} | {"data", "seed"}
+    assert {meant for words in SYNONYMS.values() for meant in words} <= names
+    assert unknown_setting("model.zzzzzzz", "zzzzzzz", ["a", "b"]).remedy == "known: a, b"

@@ -9,8 +9,6 @@ from types import ModuleType
 
 import pytest
 
-import relatum
-
 ROOT = Path(__file__).parents[1]
 
 
@@ -39,10 +37,6 @@ def test_every_code_of_the_source_is_in_the_catalogue_and_no_other(maker: Module
 
 def test_the_page_is_as_it_is_made(maker: ModuleType, page: str) -> None:
     assert maker.PAGE.read_text(encoding="utf-8") == page, "run: python docs/site/troubleshooting.py"
-
-
-def test_every_class_of_error_is_on_the_page(page: str) -> None:
-    assert not [name for name in relatum.__all__ if name.endswith("Error") and f"`{name}`" not in page]
 
 
 def test_remedies_name_options_that_exist(page: str) -> None:

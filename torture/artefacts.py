@@ -22,7 +22,7 @@ import numpy as np
 
 from relatum.artefacts import Given, Within
 from relatum.datasets.cache import FactsAbout
-from relatum.datasets.row_files import ROWS, RowsAbout
+from relatum.datasets.row_files import ROWS, VALUES, RowsAbout, ValuesAbout
 from relatum.evidence.evidence import EvidenceFile
 from relatum.imputation.models import ColumnsFile
 from relatum.inference.answer_calibration import AnswerCalibration
@@ -59,6 +59,7 @@ KINDS: dict[str, Any] = {
     "journal.jsonl": list[Event | Update],
     "facts.safetensors": FactsAbout,
     ROWS: RowsAbout,
+    VALUES: ValuesAbout,
     "checkpoint.safetensors": Numbers,
     "model.safetensors": dict[str, str],
     "spec.toml": Any,  # settings have rules of their own, and are read before all else

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from relatum.data.hypergraph import Hypergraph, Split
-from relatum.datasets.row_files import ROWS
+from relatum.datasets.row_files import ROWS, VALUES
 from relatum.runs.directory import FITTED, save_facts
 from relatum.tensor_files import map_arrays, write_tensors
 
@@ -49,7 +49,7 @@ def _whole_files() -> Iterator[tuple[str, Damage]]:
         yield f"{name}: a text", _written(name, b'"x"')
         nested = f'{{"format": 1, "version": 1, "a": {_DEEP}{_DEEP.replace("[", "]")}}}'
         yield f"{name}: nesting that ends", _written(name, nested.encode())
-    for name in (*FITTED, ROWS):
+    for name in (*FITTED, ROWS, VALUES):
         yield f"{name}: not there, but noted", lambda folder, name=name: _only_noted(folder, name)  # type: ignore[misc]
 
 

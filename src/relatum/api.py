@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from relatum.data.schema import RelationSchema
+from relatum.data.stored_values import StoredTable
 from relatum.datasets.file_types import is_server
 from relatum.errors import DataError, SettingError
 from relatum.evidence.reasons import Reason
@@ -75,6 +76,7 @@ from relatum.tables import Table
 from relatum.tables.changes import Undone, undo_changes
 from relatum.tables.servers import without_password
 from relatum.tables.targets import target_of
+from relatum.tables.way_back import export_tables, table_of
 from relatum.time_limit import Deadline, now
 from relatum.workers import is_first_worker
 from relatum.workers.group import Group, start_group
@@ -448,6 +450,20 @@ class Run(Trained):
         if written := [one for one in tables(predictions) if len(one) or relation is not None or replace]:
             target.write(written)
         return predictions
+
+    def export_tables(self, to: PathOrText, tables: str | Sequence[str] = (), *, replace: bool = False) -> dict[str, int]:
+        """Write imported tables to a file or database as their source had them, and return how many rows each has.
+
+        Args:
+            to: as in `export`.
+            tables: which; by default all.
+            replace: replace the rows of tables, or the file.
+        """
+        return export_tables(self.split.rows, to, [tables] if isinstance(tables, str) else tables, replace=replace)
+
+    def stored_table(self, table: str) -> StoredTable:
+        """Return the values of an imported table as its source had them: rows, columns, or `to_pandas()`."""
+        return table_of(self.split.rows, table)
 
     def _relations(self, names: str | Sequence[str] | None) -> list[RelationSchema]:
         """Return the relations of these names, or all."""

@@ -186,7 +186,7 @@ def test_mistakes_point_at_the_column(text: str, column: int, reason: str) -> No
     assert reason in str(caught.value)
 
 
-def test_depth_is_no_problem() -> None:
+def test_depth_and_sharing_are_no_problem() -> None:
     expression: Expression = Relation(SCHEMA["knows"])
     for number in range(200):
         other = Relation(SCHEMA["sold"]).select(2, f"e{number}")
@@ -194,9 +194,6 @@ def test_depth_is_no_problem() -> None:
         expression = [expression | other, expression - other, joined, expression & other][number % 4]
     rules = datalog(expression)
     assert datalog(parse_datalog(rules, SCHEMA)) == rules
-
-
-def test_what_is_shared_is_written_once() -> None:
     expression: Expression = Relation(SCHEMA["knows"])
     for _ in range(60):
         expression = expression.permute(1, 0) - (expression | expression.permute(1, 0))

@@ -91,7 +91,7 @@ def test_what_cannot_be_is_refused(build: Callable[[], Expression], reason: str)
     assert reason in str(caught.value)
 
 
-def test_roles_and_numbers_build_equal_nodes() -> None:
+def test_roles_and_numbers_build_equal_nodes_and_the_permutation_of_the_paper_is_the_inverse() -> None:
     assert sold.project("seller", "item") == sold.project(0, 2) == sold.project("0", "2") == Project(sold, (0, 2))
     assert sold.permute("buyer", "seller", "item") == Rename(sold, (1, 0, 2))
     assert sold.select_equal("seller", "buyer") == SelectEqual(sold, 0, 1)
@@ -100,9 +100,6 @@ def test_roles_and_numbers_build_equal_nodes() -> None:
     assert sold.filter_unequal("item", "seller") == Filter(sold, 0, 2, False) == Filter(sold, 2, 0, equal=False)
     assert Join(knows, knows, ((1, 1), (0, 0))) == Join(knows, knows, ((0, 0), (1, 1)))
     assert Project(sold, [0, 2]) == sold.project(0, 2)  # type: ignore[arg-type]
-
-
-def test_the_permutation_of_the_paper_is_the_inverse() -> None:
     renamed = sold.permute(2, 0, 1)
     assert renamed.roles == ("item", "seller", "buyer")
     assert renamed.inverse == (1, 2, 0)  # t(X, Y, Z) if and only if sold(Y, Z, X)
@@ -128,13 +125,10 @@ def test_expressions_that_are_built_differently_differ(one: Expression, other: o
     assert other != one
 
 
-def test_operators_leave_other_types_to_python() -> None:
+def test_expressions_are_frozen_and_leave_other_types_to_python() -> None:
     for operate in (lambda: knows | 1, lambda: knows - "a", lambda: knows * None, lambda: knows & 1):
         with pytest.raises(TypeError, match="unsupported operand"):
             operate()  # type: ignore[no-untyped-call]
-
-
-def test_expressions_are_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         sold.permute(1, 0, 2).permutation = (0, 1, 2)  # type: ignore[misc]
 

@@ -35,14 +35,11 @@ def test_equal_terms_become_one(text: str, terms: list[tuple[int | str, ...]], c
     assert simplified.comparisons == comparisons
 
 
-def test_a_comparison_is_decided_where_no_variable_can_change_it() -> None:
+def test_a_comparison_is_decided_where_no_variable_can_change_it_and_a_rule_that_never_holds_has_one() -> None:
     assert [Comparison("a", "b", equal).decided for equal in (True, False)] == [False, True]
     assert [Comparison("a", "a", equal).decided for equal in (True, False)] == [True, False]
     assert [Comparison(1, 1, equal).decided for equal in (True, False)] == [True, False]
     assert [Comparison(1, other, True).decided for other in (2, "a")] == [None, None]
-
-
-def test_a_rule_that_never_holds_has_one_comparison() -> None:
     comparisons = (Comparison(1, "a", True), Comparison("a", "b", True), Comparison("a", "a", True))
     rule = Rule((1,), (Atom(KNOWS, (1, 2)),), (), comparisons).normal()
     assert rule == Rule((0,), (Atom(KNOWS, (0, 1)),), (), (Comparison(0, 0, False),))

@@ -1,15 +1,17 @@
-"""`relatum train`, `evaluate`, `complete` and `score`: what people see and what programs read."""
+"""`relatum train`, `evaluate`, `complete` and `score`: what people see, what programs read, what is promised and written."""
 
 from __future__ import annotations
 
+import csv
 import json
+import shutil
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
+from relatum import Run, fit
 from relatum import Run as Trained
-from relatum import fit
 from relatum.inference.evaluation import breakdown, macro_mrr
 from relatum.runs.spec import Spec
 from support.command_line import Relatum
@@ -142,3 +144,103 @@ def test_rules_shows_soft_rules_of_data_and_of_runs(run: Relatum, trained: str) 
     code, out, err = run("rules", "example", "--soft", "2", "--examples")
     assert code == 0, err
     assert all(title in out for title in ("  for  ", "  against  "))
+
+
+def test_the_answers_to_each_question_are_shown(run: Relatum, trained: str) -> None:
+    code, out, err = run("complete", trained, "--for-each", "sold(seller, ?, book)", "-k", "2")
+    assert (code, err) == (0, "")
+    found = Run.load(trained).complete_each("sold(seller, ?, book)", k=2)
+    lines = [line.split() for line in out.splitlines() if "%" in line]
+    assert [line[:4] for line in lines] == [[*one.entities, str(one.rank), f"{one.score:.3f}"] for one in found]
+    assert ["in train" if one.source else "new" for one in found] == [
+        "in train" if line[-2:] == ["in", "train"] else line[-1] for line in lines
+    ]
+    assert "are shown" not in out
+    code, out, _ = run("complete", trained, "--for-each", "sold(*, ?, *)", "-k", "2", "--new", "--all")
+    assert code == 0
+    assert len([line for line in out.splitlines() if "%" in line]) == 40
+    assert out.endswith(
+        f"20 of {len(Run.load(trained).entities) ** 2} questions are shown; write the answers to all with --to FILE_OR_URL\n"
+    )
+
+
+def test_json_is_one_object(run: Relatum, trained: str, tmp_path: Path) -> None:
+    options = ("complete", trained, "--for-each", "sold(seller=*, buyer=?, item=*)", "-k", "3", "--json")
+    code, out, err = run(*options)
+    assert (code, err, out.count("\n")) == (0, "", 1)
+    found = Run.load(trained).complete_each("sold(*, ?, *)", k=3)
+    assert json.loads(out) == {"question": "sold(seller=*, buyer=?, item=*)", "answers": found.to_dicts()}
+    path = str(tmp_path / "out.db")
+    code, out, err = run(*options, "--to", path)
+    questions = len({one.entities[:2] for one in found})
+    tables = [{"relation": "sold", "table": "suggested_sold", "rows": len(found)}]
+    assert json.loads(out) == {"to": path, "questions": questions, "tables": tables}
+
+
+def test_answers_are_written(run: Relatum, shop_run: Path, tmp_path: Path) -> None:
+    path = tmp_path / "recs.csv"
+    options = ("--for-each", "sold(*, ?, web, 0.25)", "--new", "-k", "2", "--to", str(path))
+    code, out, err = run("complete", str(shop_run), *options)
+    assert (code, err) == (0, "")
+    with path.open(newline="") as file:
+        heads, *rows = list(csv.reader(file))
+    assert heads == ["customer_id", "item_code", "rank", "score", "probability"]
+    assert out == f"wrote {len(rows)} answers to {len(rows) // 2} questions about sold to {path}\n"
+    assert [row[2] for row in rows] == ["1", "2"] * (len(rows) // 2)
+    assert run("complete", str(shop_run), *options)[0] == 2
+    assert run("complete", str(shop_run), *options, "--replace", "--full-names")[0] == 0
+    assert path.read_text().splitlines()[1].startswith("customers:")
+    out = run("complete", str(shop_run), *options[:-1], str(tmp_path / "recs.db"), "--table", "mine")[1]
+    assert out.endswith(f"{tmp_path / 'recs.db'}, table mine\n")
+
+
+@pytest.fixture(scope="module")
+def asked(example_run: Path) -> tuple[str, str]:
+    """Return a run, and a question about it to which an answer is known."""
+    first = next(fact for fact in Run.load(example_run).split.train if fact[0] == "sold")
+    return str(example_run), f"sold({first[1]}, ?, {first[3]})"
+
+
+def test_people_see_the_set_and_the_promise(run: Relatum, asked: tuple[str, str]) -> None:
+    folder, question = asked
+    code, out, err = run("complete", folder, question, "--coverage", "0.7")
+    answers = Run.load(folder).complete(question, coverage=0.7)
+    assert (code, err) == (0, "")
+    assert f"a set of {len(answers.new)} answers\n" in out
+    assert out.endswith(f"{answers.promise}\n")
+    assert f"{question}, known" in out
+    code, out, _ = run("complete", folder, question, "--coverage", "0.7", "-k", "1", "--new")
+    assert f"a set of {len(answers.new)} answers, of which 1 are shown (-k {len(answers.new)} shows all)\n" in out
+    assert len(answers.new) > 1
+
+
+def test_programs_read_all_of_it(run: Relatum, asked: tuple[str, str]) -> None:
+    folder, question = asked
+    code, out, _ = run("complete", folder, question, "--coverage", "0.7", "-k", "1", "--json")
+    found, answers = json.loads(out), Run.load(folder).complete(question, k=1, coverage=0.7)
+    assert code == 0
+    assert answers.limit is not None
+    assert found["coverage"] == answers.limit.to_dict()
+    assert found["coverage"].keys() == {"coverage", "validation_facts", "scope", "promise"}
+    assert [one["entity"] for one in found["answers"]] == [one.entity for one in answers]
+    assert "coverage" not in json.loads(run("complete", folder, question, "--json")[1])
+
+
+def test_an_empty_set_says_why(run: Relatum, asked: tuple[str, str], tmp_path: Path) -> None:
+    """Where validation facts were all answered far better than this question can be."""
+    folder = shutil.copytree(asked[0], tmp_path / "run")
+    path = folder / "answer_sets.json"
+    plain = json.loads(path.read_text())
+    plain["conformities"] = [[[1000.0] * len(each) for each in relation] for relation in plain["conformities"]]
+    path.write_text(json.dumps(plain))
+    code, out, _ = run("complete", str(folder), asked[1], "--coverage", "0.7")
+    assert code == 0
+    assert "the set is empty: with so unlikely a best answer, the question is among the 30 % that may be missed" in out
+
+
+def test_where_a_key_is_known_nothing_is_missing(run: Relatum, gappy_run: Path) -> None:
+    asked = ("complete", str(gappy_run), "customers.country(1, ?)", "--coverage", "0.9")
+    code, out, _ = run(*asked)
+    assert code == 0
+    assert "no answer is missing, and nothing is promised" in out
+    assert json.loads(run(*asked, "--json")[1])["coverage"] is None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from support.command_line import Relatum
 from support.mistakes import code_of
 from support.shop_to_fill import open_filled
 from support.shop_with_gaps import COUNTRIES, content_of, put_in, rows, statements
+from support.small_tables import ask_sqlite, sqlite_of
 
 EMPTY_COUNTRIES = [row[0] for row in rows()["customers"] if row[3] is None]
 
@@ -24,8 +24,7 @@ def shop_run(gappy_run: Path) -> str:
 
 
 def countries(path: Path) -> dict[int, str | None]:
-    with closing(sqlite3.connect(path)) as connection:
-        return dict(connection.execute("SELECT id, country FROM customers").fetchall())
+    return dict(ask_sqlite(path, "SELECT id, country FROM customers"))
 
 
 def test_the_surest_cells_are_shown_with_their_reasons(run: Relatum, shop_run: str) -> None:
@@ -72,8 +71,7 @@ def test_cells_are_written_to_a_file_and_to_a_database(run: Relatum, shop_run: s
     database = str(tmp_path / "cells.db")
     code, out, _ = run("fill", shop_run, "--to", database, "--json")
     assert (code, json.loads(out)) == (0, {"to": database, "table": "filled_cells", "cells": len(written)})
-    with closing(sqlite3.connect(database)) as connection:
-        assert connection.execute("SELECT count(*), min(probability) > 0 FROM filled_cells").fetchone() == (len(written), 1)
+    assert ask_sqlite(database, "SELECT count(*), min(probability) > 0 FROM filled_cells") == [(len(written), 1)]
     assert run("fill", shop_run, "--to", database)[0] == 2  # it is there
     assert run("fill", shop_run, "--to", database, "--replace")[0] == 0
 
@@ -150,12 +148,10 @@ def test_a_database_of_a_server_is_filled_and_emptied_again(
 
 
 def test_a_group_of_numbers_is_shown_and_not_applied(run: Relatum, tmp_path: Path) -> None:
-    path, rows = str(tmp_path / "cars.db"), [(n, f"m{n % 4}", f"{n % 4}x", 1000 * (n % 4) + n) for n in range(200)]
-    with sqlite3.connect(path) as cars:
-        cars.execute("CREATE TABLE cars (id INTEGER PRIMARY KEY, model TEXT, engine TEXT, price INTEGER)")
-        cars.executemany("INSERT INTO cars VALUES (?, ?, ?, ?)", [*rows, (200, "m0", "0x", None), (201, "m1", None, 1201)])
-    cars.close()
-    out = str(tmp_path / "run")
+    rows = [(n, f"m{n % 4}", f"{n % 4}x", 1000 * (n % 4) + n) for n in range(200)]
+    script = "CREATE TABLE cars (id INTEGER PRIMARY KEY, model TEXT, engine TEXT, price INTEGER)"
+    given = [*rows, (200, "m0", "0x", None), (201, "m1", None, 1201)]
+    path, out = str(sqlite_of(tmp_path / "cars.db", script, cars=given)), str(tmp_path / "run")
     assert run("import", path, "--out", str(tmp_path / "cars"), "--bins", "4")[0] == 0
     code, _, err = run("train", "--data", str(tmp_path / "cars"), "--out", out, "--set", "training.epochs=2")
     assert code == 0, err
@@ -165,7 +161,4 @@ def test_a_group_of_numbers_is_shown_and_not_applied(run: Relatum, tmp_path: Pat
     code, counted, err = run("fill", out, "--from", path, "--apply", "--min-probability", "0.5", "--json")
     assert code == 0, err
     assert {"applied": 1, "groups": 1, "without_key": 0}.items() <= json.loads(counted).items()
-    with sqlite3.connect(path) as cars:
-        assert cars.execute("SELECT price FROM cars WHERE id = 200").fetchall() == [(None,)]
-        assert cars.execute("SELECT engine FROM cars WHERE id = 201").fetchall() == [("1x",)]
-    cars.close()
+    assert ask_sqlite(path, "SELECT price, engine FROM cars WHERE id >= 200") == [(None, "0x"), (1201, "1x")]

@@ -57,16 +57,6 @@ def test_results_and_runs_can_be_shown_together(run: Relatum, results: Path, tmp
     assert (code, code_of(err) == "not-a-run") == (2, True)
 
 
-def test_figures_say_what_was_made_and_what_not(run: Relatum, results: Path, tmp_path: Path) -> None:
-    code, out, err = run("figures", str(results), "--out", str(tmp_path / "out"))
-    assert (code, err) == (0, "")
-    lines = out.splitlines()
-    assert lines[0] == "not made: jf17k-window (no two results of ReAlE on jf17k differ in their window alone)"
-    missing = "HypE: b does not record the history of training"
-    assert lines[1] == f"{tmp_path / 'out' / 'jf17k-learning'}.svg and .png; left out: {missing}"
-    assert lines[-1] == "not made: m-fb15k (there are no results on it)"
-
-
 @pytest.mark.parametrize("verb", ["tables", "figures"])
 def test_mistakes_are_one_line(run: Relatum, tmp_path: Path, verb: str) -> None:
     (tmp_path / "empty").mkdir()

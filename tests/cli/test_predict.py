@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 from relatum import Run
 from support.command_line import Relatum
+from support.small_tables import ask_sqlite
 
 
 def test_without_a_place_to_write_the_best_are_shown(shop_run: Path, run: Relatum) -> None:
@@ -44,8 +43,7 @@ def test_json_is_one_object(shop_run: Path, tmp_path: Path, run: Relatum) -> Non
         # Every customer has a city already, and every item a weight.
         "without_facts": ["customers.city", "items.weight"],
     }
-    with closing(sqlite3.connect(path)) as connection:
-        tables = connection.execute("SELECT name FROM sqlite_schema ORDER BY name").fetchall()
+    tables = ask_sqlite(path, "SELECT name FROM sqlite_schema ORDER BY name")
     assert tables == [("predicted_reviews",), ("predicted_sold",)]
     code, out, _ = run("predict", str(shop_run), "--top", "3", "--to", str(tmp_path / "more.db"))
     assert out.splitlines()[-1] == "no new facts, and so no table, of customers.city, items.weight"
@@ -67,11 +65,9 @@ def test_what_is_written_is_what_was_asked_for(shop_run: Path, tmp_path: Path, r
     assert run("predict", str(shop_run), "--min-probability", likely, *into)[0] == 0
     assert run("predict", str(shop_run), "--min-probability", likely, *into)[0] == 2
     assert run("predict", str(shop_run), "--top", "2", *into, "--append")[0] == 0
-    with closing(sqlite3.connect(tmp_path / "mine.db")) as connection:
-        assert connection.execute("SELECT count(*) FROM likely").fetchone() == (7,)
+    assert ask_sqlite(tmp_path / "mine.db", "SELECT count(*) FROM likely") == [(7,)]
     assert run("predict", str(shop_run), "--top", "2", *into, "--replace")[1].startswith("wrote 2 facts of sold to ")
-    with closing(sqlite3.connect(tmp_path / "mine.db")) as connection:
-        assert connection.execute("SELECT count(*) FROM likely").fetchone() == (2,)
+    assert ask_sqlite(tmp_path / "mine.db", "SELECT count(*) FROM likely") == [(2,)]
 
 
 def test_embeddings_are_written(shop_run: Path, tmp_path: Path, run: Relatum) -> None:

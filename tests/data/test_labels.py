@@ -32,16 +32,12 @@ def labelled(keys: dict[str, list[tuple[str, ...]]] | None = None) -> RowStore:
     return replace(store, tables=tables)
 
 
-def test_an_entity_has_the_label_of_its_row() -> None:
+def test_an_entity_has_the_label_of_its_row_and_a_label_names_entities_of_a_column() -> None:
     labels = Labels(labelled())
     assert labels.of("Genre.Id:1") == labels.of("Track.Id:0") == "Jazz"
     assert labels.of("Genre.Id:2") is None  # an empty text is no name
     assert labels.of("Genre.Mood:a") is labels.of("nothing") is None
     assert len(dict(labels.items())) == 8  # seven genres and a track; a row without its key is no entity
-
-
-def test_a_label_names_the_entities_of_a_column() -> None:
-    labels = Labels(labelled())
     assert labels.named("Jazz") == ["Genre.Id:1", "Track.Id:0"]
     assert labels.named("Jazz", "Track.Id:") == ["Track.Id:0"]
 
@@ -72,7 +68,7 @@ def test_a_name_means_an_entity_by_whole_name_value_or_label() -> None:
         named_entity("te", names, Labels(None), ())
 
 
-def test_a_label_of_several_is_refused_with_choices() -> None:
+def test_a_label_of_several_is_refused_with_choices_and_without_rows_there_are_none() -> None:
     names = Vocabulary([f"Genre.Id:{number}" for number in range(8)])
     with pytest.raises(DataError) as refused:
         named_entity("Rock", names, Labels(labelled()), ["Genre.Id"], "genre")
@@ -80,8 +76,5 @@ def test_a_label_of_several_is_refused_with_choices() -> None:
         "'Rock' could be any of 6 values of genre:"
         " Genre.Id:0, Genre.Id:3, Genre.Id:4, Genre.Id:5, Genre.Id:6, ...; say which"
     )
-
-
-def test_without_rows_or_keys_there_are_no_labels() -> None:
     assert dict(Labels(None).items()) == dict(Labels(labelled({})).items()) == {}
     assert Labels(None).named("Rock") == []

@@ -75,7 +75,7 @@ def drawn(name: str, arity: int, count: int, entities: int = 200) -> list[Fact]:
     return [(name, *(f"e{chance.randrange(entities)}" for _ in range(arity))) for _ in range(count)]
 
 
-def test_what_leaks_is_told_with_what_it_follows_from() -> None:
+def test_what_leaks_is_told_and_what_chance_explains_is_no_leak() -> None:
     sold, knows = drawn("sold", 4, 100), drawn("knows", 2, 50)
     permuted: list[Fact] = [("bought", b, a, *rest) for _, a, b, *rest in sold]
     dropped: list[Fact] = [("owner", a, c) for _, a, _, c, _ in sold]
@@ -91,9 +91,6 @@ def test_what_leaks_is_told_with_what_it_follows_from() -> None:
     assert [leak.body for leak in found.leaks] == bodies
     assert all(leak.expected < 0.01 for leak in found.leaks)
     assert (found.facts, found.test, found.complete) == (82 + 30 + 20 + 9, 159, True)
-
-
-def test_what_chance_explains_is_no_leak() -> None:
     everything: list[Fact] = [("any", a, b) for a in "abcdefgh" for b in "abcdefgh"]
     test: list[Fact] = [("some", a, b) for a, b in zip("abcdefgh", "hgfedcba", strict=True)]
     assert find_leaks(split_of(everything, test)).leaks == ()

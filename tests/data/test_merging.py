@@ -47,13 +47,10 @@ def test_every_fact_is_where_a_loop_over_sets_would_put_it(parts: tuple[list[Fac
     assert found.before.entities == found.split.entities
 
 
-def test_a_relation_that_is_unknown_is_refused_with_the_nearest_name() -> None:
+def test_what_does_not_fit_is_refused_with_the_nearest_name() -> None:
     more = Hypergraph.of([("sodl", "drew", "alex", "book")])
     with mistake("unknown-name"):
         merge(load("example"), Split(more, nothing_of(more), nothing_of(more)))
-
-
-def test_another_arity_and_other_roles_are_refused() -> None:
     for facts, schema, said in (
         ([("sold", "drew", "alex")], [], "known-arity"),
         ([("sold", "drew", "alex", "book")], [RelationSchema("sold", 3, ("item", "buyer", "seller"))], "unusable-new-facts"),

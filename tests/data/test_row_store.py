@@ -37,14 +37,11 @@ TABLE = RowTable(SCHEMA, CELLS, np.array([[0, 0], [2, 0], [1, 0]], np.int8), ("F
 CHANGES: list[dict[str, object]] = [{"columns": 3}, {"other": 1}, {"shape": "cube"}, {"name": 1}, {"keys": [[1]]}]
 
 
-def test_a_schema_comes_back_from_json() -> None:
+def test_a_schema_comes_back_and_finds_columns_and_the_key() -> None:
     assert TableSchema.from_json(json.loads(json.dumps(SCHEMA.to_json()))) == SCHEMA
     for plain in ({}, {"name": "x"}, *({**SCHEMA.to_json(), **change} for change in CHANGES)):
         with pytest.raises(DataError):
             TableSchema.from_json(plain)
-
-
-def test_columns_are_found_by_name_and_the_row_has_a_key() -> None:
     assert SCHEMA.row_key == "id"
     assert replace(SCHEMA, keys=(("id", "genre"),)).row_key is None
     assert TABLE.column("genre").tolist() == [0, -1]
@@ -54,12 +51,9 @@ def test_columns_are_found_by_name_and_the_row_has_a_key() -> None:
         RowStore(NAMES, {"track": TABLE})["trak"]
 
 
-def test_cells_of_later_parts_are_not_seen() -> None:
+def test_cells_of_later_parts_are_not_seen_and_rows_move_to_other_names() -> None:
     assert TABLE.seen().tolist() == [[2, 3], [-1, -1], [-1, 1]]
     assert TABLE.seen(most=1).tolist() == [[2, 3], [-1, -1], [1, 1]]
-
-
-def test_rows_move_to_other_names() -> None:
     wider = Vocabulary(["a", *NAMES, "z"])
     moved = RowStore(NAMES, {"track": TABLE}).with_names(wider)
     assert moved["track"].cells.tolist() == [[3, 4], [1, -1], [2, 2]]

@@ -41,14 +41,11 @@ def test_what_cannot_be_a_name(name: str) -> None:
         Vocabulary(["drew", name])
 
 
-def test_what_is_named_twice_or_never_is_refused() -> None:
+def test_what_is_named_twice_or_never_is_refused_and_equality_is_by_names() -> None:
     with mistake("named-twice"):
         Vocabulary(["drew", "alex", "drew"])
     with mistake("unknown-name", nearest=("drew",)):
         Vocabulary(["drew", "alex"]).id("drw")
-
-
-def test_equality_is_by_names() -> None:
     assert Vocabulary(["a", "b"]) == Vocabulary(["a", "b"])
     assert hash(Vocabulary(["a", "b"])) == hash(Vocabulary(["a", "b"]))
     assert Vocabulary(["a", "b"]) != Vocabulary(["b", "a"])

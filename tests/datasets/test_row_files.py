@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from relatum.data.row_store import Bins, Dependency, RowStore, RowTable, TableColumn, TableReference, TableSchema
+from relatum.data.stored_values import StoredColumn, StoredTable, Texts, codes_of
 from relatum.data.vocabulary import Vocabulary
 from relatum.datasets.load import load
-from relatum.datasets.row_files import ROWS, load_rows, save_rows
+from relatum.datasets.row_files import ROWS, VALUES, load_rows, save_rows
 from relatum.errors import DataError
 from relatum.tables import read
 from relatum.tensor_files import read_tensors, write_tensors
@@ -121,3 +123,75 @@ def test_a_file_that_says_nonsense_is_refused_in_one_sentence(tmp_path: Path) ->
         assert "\n" not in str(caught.value)
     rewritten(tmp_path)
     assert_same(load_rows(tmp_path), store())
+
+
+def values() -> RowStore:
+    codes, missing, texts = codes_of(["é", None, "b"])
+    columns = (
+        StoredColumn("text", "VARCHAR", codes, missing, texts, "DATE", "sqlite varchar(20)"),
+        StoredColumn("whole", "INTEGER", np.array([1, 2, 3], np.int8)),
+        StoredColumn("flag", "BOOLEAN", np.array([True, False, True])),
+        StoredColumn("time", "TIME", np.array([0, 1, 86_400_000_000])),
+        StoredColumn("price", "DECIMAL(4,2)", np.array([0, 9999, -9999], np.int16)),
+        StoredColumn("real", "DOUBLE", np.array([0.5, np.nan, np.inf])),
+        StoredColumn(
+            "huge", "HUGEINT", codes_of(["1", "-170141183460469231731687303715884105728", "0"])[0], None, Texts.of("123")
+        ),
+    )
+    return RowStore(Vocabulary([]), values={"t": StoredTable("t", columns)})
+
+
+TYPES = (
+    "DECIMAL(99999,5)",
+    "DECIMAL(4,9)",
+    "INTEGER) --",
+    "INT",
+    "VARCHAR; DROP TABLE t",
+    "ENUM('a'), 'b')",
+    "ENUM('a",
+    "",
+    "x" * 99,
+)
+
+
+def test_a_file_of_values_that_says_nonsense_is_refused(tmp_path: Path) -> None:
+    def about(column: int, **changed: object) -> dict[str, object]:
+        listed = [dict(one) for one in stored.about["tables"][0]["columns"]]
+        listed[column] |= changed
+        return {"tables": [{"name": "t", "columns": listed}]}
+
+    save_rows(tmp_path, values())
+    stored = read_tensors(tmp_path / VALUES, "relatum-values", 1)
+    assert stored is not None
+    nonsense: list[dict[str, Any]] = [
+        *(
+            {"about": about(1, type=one)}
+            for one in (*TYPES, "DATE[]", "VARCHAR", "BOOLEAN", "FLOAT", "TINYINT UNSIGNED", None)
+        ),
+        *({"about": about(0, read_as=one)} for one in TYPES),
+        {"about": about(0, own_type=5)},
+        *({"about": one} for one in ("text", {"tables": 5}, {"tables": [{"name": "t"}]})),
+        {"about": about(6, type="UUID", name="text")},
+        *({"0/0": np.array(codes, np.int32)} for codes in ([0, 2, 0], [-1, 0, 0], [0, 0])),
+        *({"0/0/texts": np.frombuffer(one, np.uint8)} for one in (b"\xff\xfea", b"b\xc3\xa9", b"abcd")),
+        *({"0/0/starts": np.array(one)} for one in ([0, 3, 2], [0, 1, 3], [1, 2, 3], [0.0, 2.0, 3.0], [])),
+        {"0/0/missing": np.array([0, 1, 2], np.uint8).view(np.bool_)},
+        {"0/0/missing": np.array([False])},
+        *({"0/1": np.array(one)} for one in ([1 << 31, 0, 0], [0.5, 1, 2], [[1], [2], [3]], [1, 2])),
+        {"0/2": np.array([0, 1, 255], np.uint8).view(np.bool_)},
+        *({"0/3": np.array([one, 0, 0])} for one in (-1, 86_400_000_001)),
+        {"0/4": np.array([0, 0, 10_000])},
+        {"0/5": np.array([0, 0, 1], np.float32)},
+        *({"0/6/texts": np.frombuffer(one, np.uint8)} for one in (b"12x", b"1e3", b"1 3")),
+        *({name: None} for name in ("0/0", "0/0/texts", "0/6/texts")),
+    ]
+    for changed in nonsense:
+        said = changed.pop("about", stored.about)
+        arrays = {name: one for name, one in {**stored.arrays, **changed}.items() if one is not None}
+        write_tensors(tmp_path / VALUES, arrays, "relatum-values", 1, said)
+        with mistake("damaged-rows"):
+            load_rows(tmp_path)
+    save_rows(tmp_path, values())
+    found = load_rows(tmp_path)
+    assert found is not None
+    assert [one.shown() for one in found.values["t"].columns] == [one.shown() for one in values().values["t"].columns]

@@ -121,7 +121,7 @@ def test_a_rule_that_is_right_is_believed_and_one_that_is_not_is_not() -> None:
     assert mixture.rule_weights(np.array([0, 3, 400]))[0] == 0  # a rule that finds nothing says nothing
 
 
-def test_fitting_makes_facts_likelier_and_shares_never_exceed_one() -> None:
+def test_fitting_makes_facts_likelier_and_unique_values_are_as_likely_as_any() -> None:
     for seed in range(10):
         rng = np.random.default_rng(seed)
         own, total = counts_of(rng, 200, rng.random())
@@ -129,9 +129,6 @@ def test_fitting_makes_facts_likelier_and_shares_never_exceed_one() -> None:
         fitted = Mixture.fitted(own, total, 40, 0)
         assert np.log(fitted.likelihood(own, total)).sum() >= np.log(plain.likelihood(own, total)).sum()
         assert (fitted.likelihood(own, total) <= 1).all()
-
-
-def test_a_value_of_its_own_in_every_fact_is_as_likely_as_any() -> None:
     own, total = np.zeros((1, 100), np.int64), np.full((1, 100), 99)
     found = Mixture.fitted(own, total, 100, 100).likelihood(own, total)
     assert np.allclose(found, 1 / 100, rtol=0.05)

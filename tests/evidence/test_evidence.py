@@ -76,16 +76,6 @@ def test_what_a_relation_never_has_twice_is_spoken_against() -> None:
     assert not len(evidence.fired(plays, 1, unknown).rows)
 
 
-def test_questions_that_need_several_parts_are_answered_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    questions, knows = SPLIT.test.table("knows").columns, SPLIT.schema.id("knows")
-    whole = Evidence(SPLIT.train, mine(SPLIT.train)).fired(knows, 1, questions)
-    monkeypatch.setattr("relatum.kernels.soft_rules._QUESTIONS", 3)
-    monkeypatch.setattr("relatum.kernels.soft_rules._CAPACITY", 5)
-    parts = Evidence(SPLIT.train, mine(SPLIT.train)).fired(knows, 1, questions)
-    for name in ("rows", "entities", "best", "together", "counted", "value", "repeats"):
-        assert np.array_equal(getattr(whole, name), getattr(parts, name))
-
-
 def test_a_run_keeps_its_evidence_which_lifts_it_above_the_embedding(tmp_path: Path) -> None:
     run = relatum.fit(SPLIT, tmp_path / "run", dim=20, epochs=3, evidence=True, progress=False)
     tested = run.evaluate()

@@ -18,14 +18,11 @@ def ids(*names: str) -> np.ndarray:
     return np.array([GRAPH.entities.id(name) for name in names], np.int32)
 
 
-def test_what_stands_at_a_position_is_found_as_often_as_facts_have_it() -> None:
+def test_what_stands_at_a_position_is_found_and_a_rule_looks_at_what_is_given_alone() -> None:
     store, r = FactStore(GRAPH), GRAPH.schema.id("r")
     found = store.lookup((r, 2, (0,), ()), [ids("a", "e", "b")])
     assert [found[number].tolist() for number in range(3)] == [[*ids("c", "c")], [*ids("c")], []]
     assert store.lookup((r, 1, (2, 0), ()), [ids("c"), ids("a")])[0].tolist() == sorted(ids("b", "d").tolist())
-
-
-def test_a_rule_looks_at_what_is_given_alone() -> None:
     store, r, s = FactStore(GRAPH), GRAPH.schema.id("r"), GRAPH.schema.id("s")
     rule = SoftRule(s, 1, (Atom(r, (0, ANY, 1)),), 1)
     unseen = np.array([[*ids("a"), 99, -1], [0, 0, 0]], np.int32)

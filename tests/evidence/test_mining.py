@@ -33,7 +33,7 @@ def texts(graph: Hypergraph, rules: list[SoftRule]) -> dict[str, SoftRule]:
     return {rule.text(graph.schema, graph.entities): rule for rule in rules}
 
 
-def test_renamings_and_projections_are_found_with_all_that_is_given() -> None:
+def test_renamings_and_projections_are_found_and_nothing_where_facts_speak_for_themselves() -> None:
     rules = mine(GRAPH)
     found = texts(GRAPH, rules)
     renaming = found["s(A, B, C) <- r(B, C, A)"]
@@ -47,9 +47,6 @@ def test_renamings_and_projections_are_found_with_all_that_is_given() -> None:
     for one, other in itertools.pairwise(rules):
         if (one.relation, one.position) == (other.relation, other.position):
             assert one.confidence >= other.confidence
-
-
-def test_there_is_nothing_to_find_where_a_fact_would_speak_for_itself_or_in_no_facts_or_in_facts_of_one_entity() -> None:
     for facts in (ALONE, Hypergraph.of([("tall", "alex"), ("tall", "drew")]), Hypergraph(GRAPH.entities, GRAPH.schema, ())):
         assert mine(facts) == []
 

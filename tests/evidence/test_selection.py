@@ -18,7 +18,7 @@ GRAPH = Hypergraph.of(
 EVIDENCE = Evidence(GRAPH, mine(GRAPH))
 
 
-def test_rules_come_by_what_they_explain_beyond_others() -> None:
+def test_rules_come_by_what_they_explain_beyond_others_and_none_twice() -> None:
     found = notable_rules(EVIDENCE, [GRAPH.schema.id("likes")])
     texts = [rule.text(GRAPH.schema, GRAPH.entities) for rule, _ in found]
     assert set(texts[:2]) == {"likes(A, B) <- knows(B, A)", "likes(A, B) <- met(A, B, _)"}
@@ -26,9 +26,6 @@ def test_rules_come_by_what_they_explain_beyond_others() -> None:
     assert gains == sorted(gains, reverse=True)
     assert sum(gains) <= len(ROWS)
     assert gains[2:] == [] or gains[2] < gains[1] / 2
-
-
-def test_what_says_the_same_and_what_is_merely_frequent_is_not_listed() -> None:
     found = [rule for rule, _ in notable_rules(EVIDENCE, range(len(GRAPH.schema)))]
     assert len({(rule.relation, rule.body, rule.names_what_is_read or rule.answer) for rule in found}) == len(found)
     assert all(rule.template != "frequency" for rule in found)

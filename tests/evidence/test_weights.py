@@ -20,13 +20,10 @@ def group_of(group: tuple[int, int], helpful: bool, seed: int) -> _Group:
     return _Group(group, rows, scores.ravel(), flat, np.zeros(1200), np.arange(60) * 20, 60)
 
 
-def test_what_is_right_weighs_more_than_what_is_wrong() -> None:
+def test_what_is_right_weighs_more_and_where_evidence_does_harm_it_weighs_nothing() -> None:
     weights, common = _fitted([group_of((0, 0), True, 0), group_of((0, 1), False, 1)])
     assert weights[0, 0].sum() > 1
     assert common.sum() < weights[0, 0].sum()
-
-
-def test_where_evidence_does_harm_it_weighs_nothing_as_far_as_questions_can_tell() -> None:
     groups = [group_of((0, 0), True, 0), group_of((0, 1), True, 1), group_of((0, 2), False, 2)]
     weights, common = _that_help(groups, np.ones((4, FEATURES)))
     assert weights[0, 0].all()

@@ -67,14 +67,11 @@ def test_what_validation_facts_do_not_show_is_corrected_for_and_so_is_what_is_le
     assert said[asked].mean() == pytest.approx(new[asked].mean(), abs=0.1)
 
 
-def test_where_nothing_is_missing_a_new_answer_is_unlikely() -> None:
+def test_where_nothing_is_missing_a_new_answer_is_unlikely_and_higher_scores_likelier() -> None:
     both, truth = answered(1500, 1.0, 1, seed=0)
     found = fitted(both, split=Split(GRAPH, GRAPH, EMPTY))
     said = found.new(0, 0, both.rivals.scores, both.rivals, np.ones_like(truth))
     assert np.quantile(said[:, 0], 0.9) < 0.7
-
-
-def test_a_higher_score_is_always_more_likely() -> None:
     calibration = fitted(answered(500, 0.5, 1, seed=0)[0])
     found = rivals_with(np.linspace(-3, 3, RIVALS)[None])
     scores = np.linspace(-30, 30, 400)[None]
@@ -102,9 +99,6 @@ def test_plain_data_says_it_and_anything_else_is_refused() -> None:
     for name, wrong in (*changes.items(), ("valid", 0), ("curves", [[], []]), ("curves", 3), ("scale", [1.0])):
         with mistake("damaged-file"):
             AnswerCalibration.from_json({**plain, name: wrong}, **KNOWN)
-
-
-def test_without_questions_there_is_none() -> None:
     assert fit_answer_calibration([], SPLIT) is None
 
 

@@ -89,7 +89,7 @@ def test_without_a_right_candidate_it_is_what_is_taken_to_hold() -> None:
         assert same == {**NewFactCalibration.unfitted(GRAPH.schema, ANSWERS).to_json(), "unnamed": UNNAMED.tolist()}
 
 
-def test_candidates_are_new_answers_to_questions_that_have_known_ones() -> None:
+def test_candidates_are_new_answers_and_what_rules_always_name_is_unlikely_otherwise() -> None:
     rng = np.random.default_rng(4)
     questions = rng.integers(0, 12, (ARITY, 6)).astype(np.int32)
     rivals = rivals_with(rng.normal(size=(6, RIVALS)), np.array([0, 1, 0, 2, 1, 1]))
@@ -102,9 +102,6 @@ def test_candidates_are_new_answers_to_questions_that_have_known_ones() -> None:
     (one,) = found.facts[:, found.right].T
     assert one[1] == 2
     assert (np.delete(one, 1) == np.delete(questions[:, 3], 1)).all()
-
-
-def test_what_rules_always_name_is_unlikely_where_they_do_not() -> None:
     found, _ = drawn(40, seed=6)
     calibration = fitted()
     named, not_named = (calibration.truth(RELATION, found._replace(named=np.full(40, each))) for each in (True, False))

@@ -92,7 +92,7 @@ def test_a_side_is_packed_when_it_is_wanted_again() -> None:
     assert wanted_again(sides, (2, 0)) is not None
 
 
-def test_the_least_lately_wanted_go_where_memory_is_short() -> None:
+def test_room_is_made_by_the_least_lately_wanted_and_what_is_too_large_is_not_kept() -> None:
     size = packed(0).nbytes
     sides = CandidateSides(most=2 * size)
     for key in ((0, 0), (0, 1), (0, 0), (0, 2)):
@@ -102,9 +102,6 @@ def test_the_least_lately_wanted_go_where_memory_is_short() -> None:
     for key in ((0, 0), (0, 2), (0, 1)):
         sides.side(key, lambda: made.append(1) or packed(0))
     assert len(made) == 1, "(0, 1) alone was dropped"
-
-
-def test_one_that_is_too_large_is_not_kept() -> None:
     sides = CandidateSides(most=10)
     assert wanted_again(sides, (0, 0)) is not None
     assert not sides.nbytes

@@ -64,13 +64,10 @@ def test_values_far_from_zero_keep_within_the_codes() -> None:
         np.testing.assert_array_equal(one, other)
 
 
-def test_a_range_that_is_too_wide_is_not_packed() -> None:
+def test_what_cannot_be_packed_is_not() -> None:
     assert compact_side.compact(np.array([[-12.5], [12.5]], np.float32)) is None
     assert compact_side.compact(np.array([[-11.9], [11.9]], np.float32)) is not None
     assert compact_side.compact(np.empty((0, 3), np.float32)) is None
-
-
-def test_a_number_that_is_not_finite_is_an_error() -> None:
     with pytest.raises(FloatingPointError):
         compact_side.compact(np.array([[1.0], [np.nan]], np.float32))
 

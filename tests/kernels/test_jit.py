@@ -80,13 +80,10 @@ def test_with_too_little_memory_for_llvm_kernels_are_neither_compiled_nor_loaded
         assert "damaged" not in ended.stderr
 
 
-def test_without_a_folder_kernels_are_compiled_at_each_start(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_had_or_others_can_write_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     said = f"compiling kernels, at each start: {tmp_path}/file/numba: Not a directory\n"
     assert [noted(tmp_path / "file") for _ in range(2)] == [said, said]
-
-
-def test_a_folder_that_others_can_write_is_not_read(tmp_path: Path) -> None:
     noted(tmp_path)
     (tmp_path / "numba").chmod(0o777)
     said = f"compiling kernels, at each start: others can write to {tmp_path}/numba; chmod go-w it\n"

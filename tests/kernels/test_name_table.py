@@ -40,7 +40,7 @@ def test_a_growing_table_keeps_every_number() -> None:
     assert table.number_all(names).tolist() == list(range(len(names)))
 
 
-def test_names_that_share_a_hash_are_told_apart() -> None:
+def test_names_that_share_a_hash_are_told_apart_and_every_table_has_its_own() -> None:
     names = [b"%d" % number for number in range(300)]
     table = NameTable()
     source = np.frombuffer(b"".join(names) + bytes(PADDING), np.uint8)
@@ -55,9 +55,6 @@ def test_names_that_share_a_hash_are_told_apart() -> None:
     numbers[:] = -1
     assert name_table.look_up(source, fields, *table.arrays, numbers) == 0
     assert numbers.tolist() == list(range(300))
-
-
-def test_every_table_has_a_hash_of_its_own() -> None:
     assert not np.array_equal(NameTable().keys, NameTable().keys)
 
 

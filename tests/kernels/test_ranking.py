@@ -39,18 +39,6 @@ def test_the_best_equal_a_plain_sort(count: Callable[[int, int], int]) -> None:
             assert np.all(best[row, len(expected) :] == -np.inf)
 
 
-def test_few_and_many_are_found_in_one_order(monkeypatch: pytest.MonkeyPatch, count: Callable[[int, int], int]) -> None:
-    for seed in range(count(60, 3000)):
-        rng, scores = drawn(seed)
-        excluded, _ = known_of(rng, *scores.shape)
-        k = int(rng.integers(1, scores.shape[1] + 5))
-        found = []
-        for few in (0, k):  # all sorted, and all put in their place one by one
-            monkeypatch.setattr(ranking, "FEW", few)
-            found.append(ranking.top(scores, k, excluded))
-        assert all(np.array_equal(sorted_, placed) for sorted_, placed in zip(*found, strict=True))
-
-
 @pytest.mark.parametrize("k", [0, -1])
 def test_less_than_one_is_refused(k: int) -> None:
     with pytest.raises(ValueError, match=f"k must be at least 1, not {k}"):

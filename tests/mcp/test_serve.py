@@ -29,20 +29,12 @@ def address(example_run: Path) -> Iterator[str]:
         yield found
 
 
-async def ask_all(client: Client) -> None:
-    """List the tools, and call each once."""
-    call = Caller(client)
+async def ask(client: Client) -> None:
+    """List the tools, and call two of them; that all answer is tested in one process."""
     assert tuple(one.name for one in (await client.list_tools()).tools) == TOOLS
-    await call("schema")
-    await call("find_entity", text="dre")
-    await call("facts_of", entity="drew")
-    await call("complete", question="sold(drew, ?, book)")
-    await call("score", fact="sold(drew, alex, book)")
-    await call("query", text="join[2 = 1](sold, buyer)")
-    await call("explain", fact="sold(drew, alex, book)")
-    await call("rules", relation="sold")
-    await call("what_if", text="sold(drew, ?, book)", facts=["sold(drew, joe, book)"])
-    assert sorted(call.calls) == sorted(TOOLS)
+    call = Caller(client)
+    assert (await call("complete", question="sold(drew, ?, book)"))["answers"]
+    assert (await call("rules", relation="sold"))["soft"]
 
 
 def test_tools_are_called_over_standard_input_and_output(example_run: Path) -> None:
@@ -50,7 +42,7 @@ def test_tools_are_called_over_standard_input_and_output(example_run: Path) -> N
 
     async def main() -> None:
         async with Client(StdioServerParameters(command=first, args=rest, env=environment())) as client:
-            await ask_all(client)
+            await ask(client)
 
     anyio.run(main)
 
@@ -58,7 +50,7 @@ def test_tools_are_called_over_standard_input_and_output(example_run: Path) -> N
 def test_tools_are_called_over_http(address: str) -> None:
     async def main() -> None:
         async with Client(address) as client:
-            await ask_all(client)
+            await ask(client)
 
     anyio.run(main)
 

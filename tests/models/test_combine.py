@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from models import test_minima as forms
 from relatum.models import ops as module
 from relatum.models.combine import SIGMAS, Combine, Dot, SquaredDistance, WindowedSigma, _parts
 from relatum.models.minima import MinimumOfPairs
@@ -36,6 +37,15 @@ def combines() -> dict[str, Combine]:
         "minima": MinimumOfPairs(bias, weights, torch.tensor(0.3)),
         **{sigma: WindowedSigma(sigma, 0.7) for sigma in SIGMAS},
     }
+
+
+def drawn(name: str, queries: int, kinds: int, seed: int) -> tuple[Combine, Tensor, Tensor]:
+    """Return a combine, those of HINGE and NeuInfer too, and its sides."""
+    if name in forms.FORMS:
+        form = forms.FORMS[name]
+        return forms.combine_of(form, forms.parameters()), *forms.sides(form, queries, kinds, seed)
+    rng = torch.Generator().manual_seed(seed)
+    return combines()[name], *(torch.randn(rows, 12, generator=rng) for rows in (queries, kinds))
 
 
 @pytest.mark.parametrize("name", combines())
@@ -107,20 +117,18 @@ def test_the_backend_is_chosen_by_device_and_type_or_by_force(monkeypatch: pytes
         backend_for(torch.empty(1))
 
 
-@pytest.mark.parametrize("name", combines())
+@pytest.mark.parametrize("name", [*combines(), *forms.FORMS])
 @pytest.mark.parametrize("backend", ["numba", "eager"])
 def test_counts_and_best_follow_the_scores_with_ties_and_filters(
     name: str, backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RELATUM_BACKEND", backend)
     monkeypatch.setattr("relatum.models.combine.budget", lambda: 2800)  # several parts
-    combine = combines()[name]
     for seed in range(15):
         rng = np.random.default_rng(seed)
         count = int(rng.integers(2, 300))
-        kinds = torch.from_numpy(rng.normal(size=(count // 2, 12)).astype(np.float32))
+        combine, queries, kinds = drawn(name, 7, count // 2, seed)
         candidates = kinds[torch.from_numpy(rng.integers(0, count // 2, count))]
-        queries = torch.from_numpy(rng.normal(size=(7, 12)).astype(np.float32))
         targets = torch.from_numpy(rng.integers(0, count, 7))
         known, lists = known_of(rng, 7, count)
         with torch.no_grad():
@@ -141,16 +149,15 @@ def test_counts_and_best_follow_the_scores_with_ties_and_filters(
                 assert np.allclose(values[row, : len(best)], (scores.numpy() + more)[row, best], atol=1e-5)
 
 
-@pytest.mark.parametrize("name", combines())
+@pytest.mark.parametrize("name", [*combines(), *forms.FORMS])
 def test_equal_candidates_have_equal_scores_wherever_they_stand(name: str) -> None:
-    combine = combines()[name]
     rng = torch.Generator().manual_seed(0)
-    for _ in range(40):
-        queries, count = (int(torch.randint(1, most, (), generator=rng)) for most in (90, 500))
-        kinds = torch.randn(max(1, count // 2), 12, generator=rng)
+    for seed in range(40):
+        size, count = (int(torch.randint(1, most, (), generator=rng)) for most in (90, 500))
+        combine, queries, kinds = drawn(name, size, max(1, count // 2), seed)
         which = torch.randint(0, len(kinds), (count,), generator=rng)
         with torch.no_grad():
-            scores = combine.matrix(torch.randn(queries, 12, generator=rng), kinds[which])
+            scores = combine.matrix(queries, kinds[which])
         for kind in which.unique():
             same = scores[:, which == kind]
             assert torch.equal(same, same[:, :1].expand_as(same))

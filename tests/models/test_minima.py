@@ -126,36 +126,6 @@ def test_gradients_in_chunks_keep_nothing_of_all_pairs(monkeypatch: pytest.Monke
     assert queries.grad is not None
 
 
-def test_equal_candidates_have_equal_scores_wherever_they_stand(form: Form) -> None:
-    rng = torch.Generator().manual_seed(0)
-    combine = combine_of(form, parameters())
-    for seed in range(20):
-        count = int(torch.randint(1, 500, (), generator=rng))
-        queries, kinds = sides(form, 17, max(1, count // 2), seed)
-        which = torch.randint(0, len(kinds), (count,), generator=rng)
-        with torch.no_grad():
-            scores = combine.matrix(queries, kinds[which])
-        for kind in which.unique():
-            same = scores[:, which == kind]
-            assert torch.equal(same, same[:, :1].expand_as(same))
-
-
-@pytest.mark.parametrize("backend", ["numba", "eager"])
-def test_counts_follow_the_scores_with_ties_and_filters(form: Form, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RELATUM_BACKEND", backend)
-    monkeypatch.setattr("relatum.models.combine.budget", lambda: 2800)  # several parts
-    combine = combine_of(form, parameters())
-    rng = np.random.default_rng(0)
-    queries, kinds = sides(form, 7, 60)
-    candidates = kinds[torch.from_numpy(rng.integers(0, 60, 150))]
-    targets, (known, lists) = torch.from_numpy(rng.integers(0, 150, 7)), known_of(rng, 7, 150)
-    with torch.no_grad():
-        scores = combine.matrix(queries, candidates)
-    found = combine.count_better(queries, candidates, targets, known)
-    assert np.array_equal(found, reference.count_better(scores.numpy(), targets.numpy(), lists))
-    assert found[1].any()
-
-
 @pytest.mark.parametrize("backend", ["numba", "eager"])
 def test_what_is_not_finite_is_never_ranked(form: Form, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RELATUM_BACKEND", backend)

@@ -68,12 +68,9 @@ def test_counts_of_parts_add_up(combine: Combine, with_bonus: bool) -> None:
     assert expected[1].any()
 
 
-def test_what_follows_from_all_candidates_at_once_is_refused() -> None:
+def test_what_cannot_be_counted_in_parts_is_an_error() -> None:
     with mistake("sigma-not-ranked-in-parts"):
         extremes_of(WindowedSigma("exp", 1.0), torch.zeros(3, 2))
-
-
-def test_a_number_that_is_not_finite_shows_in_the_extremes() -> None:
     found = extremes_of(WindowedSigma("sigmoid", 1.0), torch.tensor([[0.0, torch.nan]]))
     assert found is not None
     with pytest.raises(FloatingPointError):

@@ -73,7 +73,7 @@ def test_every_figure_is_an_svg_and_a_png_and_the_same_bytes_each_time(
         assert pixels[:, [0, -1]][..., :3].min() > 0.99, f"{name} is cut off at a side"
 
 
-def test_what_is_not_there_is_left_out_and_named(tmp_path: Path) -> None:
+def test_what_is_not_there_is_left_out_and_named_and_makes_no_folder(tmp_path: Path) -> None:
     write_result(tmp_path / "results", "new", "jf17k", "reale", [0.5], course=COURSE, **BY)
     write_result(tmp_path / "results", "old", "jf17k", "hype", [0.5], by_arity=BY["by_arity"])
     found = made(tmp_path / "results", tmp_path / "out")
@@ -85,12 +85,9 @@ def test_what_is_not_there_is_left_out_and_named(tmp_path: Path) -> None:
     assert found["jf17k-parts"].left_out == ("HypE: old has no metrics by relation size",)
     assert all(found[f"jf17k-{kind}"].files for kind in ("learning", "time", "parts"))
     assert [found[data].files for data in ("fb-auto", "m-fb15k")] == [(), ()]
-
-
-def test_without_anything_to_draw_no_folder_is_made(tmp_path: Path) -> None:
-    write_result(tmp_path / "results", "old", "jf17k", "hype", [0.5])
-    assert not any(one.files for one in made(tmp_path / "results", tmp_path / "out").values())
-    assert not (tmp_path / "out").exists()
+    write_result(tmp_path / "alone", "old", "jf17k", "hype", [0.5])
+    assert not any(one.files for one in made(tmp_path / "alone", tmp_path / "nothing").values())
+    assert not (tmp_path / "nothing").exists()
 
 
 def test_a_run_that_has_ended_keeps_what_it_reached() -> None:

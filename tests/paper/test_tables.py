@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from relatum.models import MODELS
 from relatum.paper.claims import check_claims, claims_table
-from relatum.paper.published import DATASETS, TABLE_1
+from relatum.paper.published import DATASETS
 from relatum.paper.tables import Table, fill_page, paper_tables
 from relatum.runs.results import FORMAT, measure, read_results
 from support.made_results import write_result
@@ -87,10 +86,6 @@ def test_the_files_stand_beside_the_paper_s_datasets(tmp_path: Path) -> None:
 def test_the_committed_sizes_are_those_of_the_files(benchmark_data: Path) -> None:
     committed = json.loads((RESULTS / "datasets.json").read_text())
     assert committed["datasets"] == measure(DATASETS)["datasets"]
-
-
-def test_every_system_of_the_paper_is_a_model() -> None:
-    assert all(systems.keys() <= MODELS.keys() for systems in TABLE_1.values())
 
 
 def test_markdown_and_latex_hold_the_same_cells() -> None:

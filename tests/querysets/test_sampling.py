@@ -59,7 +59,7 @@ def test_every_shape_is_drawn_and_is_what_its_name_says(drawn: tuple[Split, Quer
         assert named == set(query.constants)
 
 
-def test_answers_are_those_of_evaluation(drawn: tuple[Split, QuerySet]) -> None:
+def test_answers_are_those_of_evaluation_and_some_are_full_hard(drawn: tuple[Split, QuerySet]) -> None:
     split, queries = drawn
     known = Hypergraph.union([split.train, split.valid])
     every = Hypergraph.union([known, split.test])
@@ -73,9 +73,6 @@ def test_answers_are_those_of_evaluation(drawn: tuple[Split, QuerySet]) -> None:
         assert parse(str(query.expression), split.schema) == query.expression
         rules = query.to_dict()["datalog"]
         assert list(evaluate(parse_datalog(rules, split.schema), every)) == list(evaluate(query.expression, every))
-
-
-def test_the_first_half_has_full_hard_answers(drawn: tuple[Split, QuerySet]) -> None:
     for name in SHAPES:
         assert all(query.full_hard for query in drawn[1].of_shape(name)[:6])
 
@@ -106,15 +103,11 @@ def test_queries_are_distinct_and_take_no_step_back(drawn: tuple[Split, QuerySet
                     assert clash or not any(isinstance(a, int) and a == b for a, b in pairs)
 
 
-def test_the_same_seed_gives_the_same_queries_and_another_seed_others() -> None:
+def test_the_same_seed_gives_the_same_queries_whatever_else_is_drawn() -> None:
     split = random_split(2)
     one, same, other = (sample_queries(split, count=5, seed=seed) for seed in (3, 3, 4))
     assert one == same
     assert one.queries != other.queries
-
-
-def test_a_shape_is_drawn_alike_whatever_else_is_drawn() -> None:
-    split = random_split(2)
     every, some = sample_queries(split, count=5), sample_queries(split, count=5, shapes=["2d", "2p"])
     assert some.shapes == ("2p", "2d")
     assert [*every.of_shape("2p"), *every.of_shape("2d")] == list(some)
@@ -136,13 +129,10 @@ def test_binary_facts_give_binary_shapes_only() -> None:
     assert queries.shapes == tuple(SHAPES)
 
 
-def test_queries_with_more_hard_answers_are_dropped() -> None:
+def test_too_many_hard_answers_are_dropped_and_progress_adds_up() -> None:
     split = random_split(8, arities=(2, 2), entities=12, facts=80)
     assert max(len(query.hard) for query in sample_queries(split, count=20)) > 3
     assert max(len(query.hard) for query in sample_queries(split, count=20, most_hard=3)) <= 3
-
-
-def test_progress_adds_up() -> None:
     done: list[int] = []
     sample_queries(random_split(9, arities=(2, 2)), count=3, advance=done.append)
     assert sum(done) == 3 * len(SHAPES)

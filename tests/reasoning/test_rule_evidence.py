@@ -36,7 +36,7 @@ def rule(reasoner: Reasoner, head: str, body: str) -> Rule:
     return Rule(schema[head], parse(body, schema), RuleKind.EQUAL, 1, 1.0, 1.0, 1.0)
 
 
-def test_a_rule_that_holds_is_agreed_with_more(reasoner: Reasoner) -> None:
+def test_a_rule_that_holds_is_agreed_with_more_and_a_relation_with_itself(reasoner: Reasoner) -> None:
     true = model_evidence(reasoner, rule(reasoner, "b", "permute[1, 0](a)"))
     false = model_evidence(reasoner, rule(reasoner, "c", "permute[1, 0](a)"))
     assert true.correlation is not None
@@ -44,9 +44,6 @@ def test_a_rule_that_holds_is_agreed_with_more(reasoner: Reasoner) -> None:
     assert true.correlation > 0.5 > false.correlation
     assert true.on_facts < false.on_facts
     assert 0 < true.negatives <= true.facts <= 200
-
-
-def test_a_relation_agrees_with_itself(reasoner: Reasoner) -> None:
     same = model_evidence(reasoner, rule(reasoner, "a", "a"))
     assert same.on_facts == same.on_negatives == 0
     assert same.correlation == pytest.approx(1)

@@ -19,33 +19,23 @@ def test_answers_are_those_of_the_run_with_their_whole_facts(example: Run) -> No
     found, wanted = complete(example, "sold(drew, ?, book)", 4), example.complete("sold(drew, ?, book)", k=4)
     given = [(tuple(one.name for one in item.entities), item.probability, item.source) for item in found.answers]
     assert given == [(one.entities, one.probability, one.source) for one in wanted]
-    assert found.roles == ("buyer",)
+    assert (found.roles, found.truncated) == (("buyer",), True)
+    assert not complete(example, "sold(drew, ?, book)", 1000).truncated
     assert [None if one is None else one.name for one in found.arguments] == ["drew", None, "book"]
     for item in found.answers:
         assert item.fact.text == f"sold(drew, {item.entities[0].name}, book)"
         assert item.fact.known == item.known
         assert item.fact.probability == (1.0 if item.known else item.probability)
-
-
-def test_what_was_left_out_is_flagged(example: Run) -> None:
-    assert complete(example, "sold(drew, ?, book)", 1).truncated
-    assert not complete(example, "sold(drew, ?, book)", 1000).truncated
-
-
-def test_answers_with_free_positions_keep_to_what_was_given(example: Run) -> None:
     found = complete(example, "sold(seller=drew, buyer=?)", 2)
     assert [item.fact.roles for item in found.answers] == [("seller", "buyer")] * len(found.answers)
     assert found.answers[0].fact.text == f"sold(seller=drew, buyer={found.answers[0].entities[0].name})"
 
 
-def test_a_value_or_label_is_answered_with_whole_names(tables: Run) -> None:
+def test_values_and_labels_are_answered_with_whole_names_and_new_answers_with_reasons(tables: Run) -> None:
     found = complete(tables, 'seats(?, ?, "customer 7", ?)', 2)
     assert found.arguments[2] is not None
     assert found.arguments[2].name == "customers:7"
     assert all(item.fact.entities[2].label == "customer 7" for item in found.answers)
-
-
-def test_new_answers_come_with_reasons_and_their_grounds(tables: Run) -> None:
     found = complete(tables, "customers.country(?, France)", 5, new_only=True, reasons=2)
     explained = [item for item in found.answers if item.reasons]
     assert explained
@@ -55,13 +45,10 @@ def test_new_answers_come_with_reasons_and_their_grounds(tables: Run) -> None:
             assert all(fact.known and fact.source in ("train", "valid") for fact in one.grounds)
 
 
-def test_a_set_of_answers_comes_with_its_promise(example: Run) -> None:
+def test_a_set_of_answers_comes_with_its_promise_and_a_score_with_its_source(example: Run) -> None:
     found = complete(example, "sold(drew, ?, book)", coverage=0.7)
     assert found.promise is not None
     assert found.promise == example.complete("sold(drew, ?, book)", coverage=0.7).promise
-
-
-def test_a_fact_is_scored(example: Run) -> None:
     found, wanted = score(example, "sold(drew, alex, book)"), example.score("sold(drew, alex, book)")
     assert (found.probability, found.percentile, found.score) == (wanted.probability, wanted.percentile, wanted.score)
     assert found.fact.source == wanted.source

@@ -17,13 +17,10 @@ def test_facts_are_grouped_by_relation_and_role(example: Run) -> None:
     assert all(fact.entities[group.position].name == "drew" for group in page.groups for fact in group.facts)
 
 
-def test_similar_entities_are_of_its_type_first(tables: Run) -> None:
+def test_similar_entities_are_of_its_type_and_what_is_missing_is_predicted(tables: Run) -> None:
     page = entity_page(tables, "customer 7", similar=5)
     assert page.entity.name == "customers:7"
     assert {one.entity.type for one in page.similar} == {"customers"}
-
-
-def test_what_is_missing_is_predicted(tables: Run) -> None:
     found = predicted(tables, "customers:3", 5, reasons=1)
     best = found.answers[0]
     assert best.fact.relation == "customers.country"

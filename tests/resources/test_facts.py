@@ -49,13 +49,6 @@ def test_the_facts_that_are_wanted_come_once_with_their_parts(example: Run, data
         assert fact_index(example).count(example.entities.id(entity)) == len(held)
 
 
-def test_facts_of_tables_are_found_by_label(tables: Run) -> None:
-    page = facts_of(tables, "customer 7")
-    assert page.entity is not None
-    assert page.entity.name == "customers:7"
-    assert page.total > 0
-
-
 def test_facts_of_a_defined_relation_are_derived(example_run: Path, tmp_path: Path) -> None:
     run = relatum.open(example_run).save(tmp_path / "run")
     run.define("purchase", "permute[1, 0, 2](sold)")

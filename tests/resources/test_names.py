@@ -52,12 +52,9 @@ def test_the_best_completion_is_put_in(tables: Run, marked: str, expected: str |
     assert inserted(tables, marked) == whole
 
 
-def test_completed_questions_can_be_asked(tables: Run) -> None:
+def test_completed_questions_can_be_asked_and_entities_are_of_the_type_of_their_column(tables: Run) -> None:
     for marked in ("customers.city(?, Pa|)", "items.price(?, 11|)", "ratings(customer 1|, ?)"):
         assert tables.complete(inserted(tables, marked), k=1)
-
-
-def test_entities_are_of_the_type_of_their_column_those_first_that_stand_there_most(tables: Run) -> None:
     cities = [match for match in at(tables, "customers.city(?, |").matches if match.kind == "entity"]
     assert {match.name.partition(":")[0] for match in cities} == {"customers.city"}
     assert [match.facts for match in cities] == sorted((match.facts for match in cities), reverse=True)
@@ -65,9 +62,6 @@ def test_entities_are_of_the_type_of_their_column_those_first_that_stand_there_m
     assert {match.kind for match in at(tables, "sales(|").matches} == {"role", "entity"}
     labelled = at(tables, "ratings(customer 10|").matches[0]
     assert (labelled.label, labelled.insert) == ("customer 10", "10")
-
-
-def test_more_than_k_are_flagged(tables: Run) -> None:
     assert at(tables, "customers.city(|", 3).truncated
     assert not at(tables, "customers.city(?, Pa|", 3).truncated
     with pytest.raises(SettingError):

@@ -35,11 +35,6 @@ def test_relations_come_with_columns_an_example_and_a_question(example: Run) -> 
     assert schema(example).relations == rows
 
 
-def test_columns_of_tables_have_types(tables: Run) -> None:
-    row = next(one for one in schema(tables).relations if one.name == "stock")
-    assert [(column.role, column.entity_type) for column in row.columns][1] == ("item_id", "items")
-
-
 def test_quality_is_there_once_it_was_measured(example_run: Path) -> None:
     run = relatum.open(example_run)
     assert overview(run).quality is None
@@ -61,7 +56,7 @@ def test_the_curves_are_those_of_the_journal(example_run: Path) -> None:
     assert "relatum" in [setting.name for setting in found.provenance[0].settings]
 
 
-def test_a_run_that_is_still_trained_shows_what_there_is(tmp_path: Path) -> None:
+def test_a_run_that_is_still_trained_shows_what_there_is_and_what_is_none_is_refused(tmp_path: Path) -> None:
     seen: list[int] = []
 
     def watch(event: str, _state: object, _facts: object) -> None:
@@ -74,8 +69,5 @@ def test_a_run_that_is_still_trained_shows_what_there_is(tmp_path: Path) -> None
     assert seen
     assert seen[-1] <= 3
     assert training(tmp_path / "run").finished
-
-
-def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
     with mistake("not-a-run"):
         training(tmp_path)

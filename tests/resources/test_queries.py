@@ -38,7 +38,7 @@ def test_the_three_languages_agree_on_what_is_known(example: Run) -> None:
         assert all(row.witness[0].fact.text == f"sold(drew, {row.values[0].name}, book)" for row in found.rows)
 
 
-def test_a_row_is_as_likely_as_its_witness(example: Run) -> None:
+def test_a_row_is_as_likely_as_its_witness_and_a_whole_fact_one_row(example: Run) -> None:
     for row in query(example, "join[2 = 1](sold, buyer)", 40).rows:
         together = 1.0
         for one in row.witness:
@@ -46,25 +46,16 @@ def test_a_row_is_as_likely_as_its_witness(example: Run) -> None:
             together *= one.fact.probability
         assert row.probability == pytest.approx(together)
         assert row.known == all(one.fact.known for one in row.witness)
-
-
-def test_a_whole_fact_is_one_row(example: Run) -> None:
     found = query(example, "sold(drew, alex, book)")
     assert (found.columns, found.rows[0].known) == (("seller", "buyer", "item"), True)
 
 
-def test_only_new_rows_can_be_wanted(example: Run) -> None:
+def test_new_rows_can_be_wanted_what_was_left_out_is_flagged_and_a_plan_shown(example: Run) -> None:
     assert not any(row.known for row in query(example, "sold", 5, new_only=True).rows)
     with mistake("contradictory-options", place="new_only"):
         query(example, "SELECT buyer FROM sold", new_only=True)
-
-
-def test_what_was_left_out_is_flagged(example: Run) -> None:
     assert query(example, "sold", 3).truncated
     assert not query(example, "SELECT buyer FROM sold WHERE seller = 'drew' AND known", 50).truncated
-
-
-def test_a_plan_is_shown_where_it_is_wanted(example: Run) -> None:
     assert query(example, "EXPLAIN SELECT buyer FROM sold WHERE seller = 'drew'", 3).plan
 
 

@@ -15,12 +15,9 @@ def test_an_entity_of_a_table_has_a_label_and_its_longest_type_and_one_of_facts_
     assert entity_ref(example, "drew") == EntityRef("drew", None, None)
 
 
-def test_the_text_of_a_fact_can_be_read_back(example: Run) -> None:
+def test_the_text_of_a_fact_can_be_read_back_and_a_known_fact_is_certain(example: Run) -> None:
     ref = fact_ref(example, "sold", ['a "b", (c)', "?", "x=y"], probability=0.5)
     assert parse_question(ref.text, example.schema).arguments == ('a "b", (c)', "?", "x=y")
     assert (ref.known, ref.probability, ref.roles) == (False, 0.5, ("seller", "buyer", "item"))
-
-
-def test_a_known_fact_is_certain(example: Run) -> None:
     ref = fact_ref(example, "sold", ["drew", "alex", "book"], probability=0.5, source="train")
     assert (ref.known, ref.probability, ref.source) == (True, 1.0, "train")

@@ -64,12 +64,9 @@ def test_missing_facts_come_page_by_page(tables: Run, relation: str) -> None:
     assert not any(tuple(entity.name for entity in one.fact.entities) in known for one in found)
 
 
-def test_reasons_are_given_on_demand(tables: Run) -> None:
+def test_reasons_are_given_on_demand_and_a_token_is_for_one_relation(tables: Run) -> None:
     assert not any(one.reasons for one in missing(tables, "ratings", limit=5).facts)
     assert all(len(one.reasons) <= 2 for one in missing(tables, "ratings", limit=5, reasons=2).facts)
-
-
-def test_a_token_is_for_one_relation(tables: Run) -> None:
     token = missing(tables, "customers.country", limit=1).next
     with mistake("foreign-token"):
         missing(tables, "ratings", after=token)

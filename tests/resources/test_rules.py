@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from relatum import Run
-from relatum.resources.rules import rules, rules_using
+from relatum.resources.rules import rules
 
 
 def test_rules_are_those_of_the_run(example: Run) -> None:
@@ -11,12 +11,6 @@ def test_rules_are_those_of_the_run(example: Run) -> None:
     assert [rule.rule for rule in found.soft] == [rule.rule for rule in example.soft_rules(k=5)]
     assert [rule.rule for rule in found.exact] == [rule.display for rule in example.rules()][:5]
     assert found.truncated == (len(rules(example, k=200).soft) > 5 or len(rules(example, k=200).exact) > 5)
-
-
-def test_rules_of_one_relation(example: Run) -> None:
-    assert {rule.head for rule in rules(example, "sold").soft} == {"sold"}
-    assert all("sold" in rule.body for rule in rules_using(example, "sold").soft)
-    assert all("sold" in rule.relations for rule in rules_using(example, "sold").exact)
 
 
 def test_rules_of_tables_are_listed_without_the_prefixes_of_types(tables: Run) -> None:

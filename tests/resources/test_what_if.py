@@ -11,7 +11,7 @@ from relatum.resources.what_if import what_if
 from support.mistakes import mistake
 
 
-def test_an_assumed_fact_is_known_for_the_question(example: Run) -> None:
+def test_an_assumed_fact_is_known_for_the_question_and_a_known_one_stays(example: Run) -> None:
     found = what_if(example, "sold(drew, ?, book)", ["sold(drew, joe, book)"])
     assert found.before is not None
     assert "joe" not in {row.values[0].name for row in found.before.rows if row.known}
@@ -19,9 +19,6 @@ def test_an_assumed_fact_is_known_for_the_question(example: Run) -> None:
     assert row.known
     assert row.witness[0].fact.source == "assumed"
     assert found.assumed[0].source == "assumed"
-
-
-def test_a_fact_that_is_known_stays_what_it_is(example: Run) -> None:
     found = what_if(example, "sold(drew, ?, book)", ["sold(drew, alex, book)"])
     assert found.assumed[0].source in ("train", "valid", "test")
     assert found.before == found.after

@@ -30,15 +30,12 @@ def test_a_bound_is_read_from_the_head_to_the_body() -> None:
         _ = rule("union(sold, sold)", RuleKind.WITHIN).datalog
 
 
-def test_examples_are_those_of_the_three_parts() -> None:
+def test_examples_and_predictions_are_those_of_the_three_parts() -> None:
     found = examples(BOUGHT, GRAPH)
     assert found.both == [("alex", "drew", "book"), ("sam", "drew", "coffee")]
     assert found.only_body == [("sam", "alex", "book")]
     assert found.only_head == [("kim", "sam", "tea")]
     assert len(examples(BOUGHT, GRAPH, most=1).both) == 1
-
-
-def test_predictions_are_what_the_head_lacks() -> None:
     assert list(predictions(BOUGHT, GRAPH)) == [("sam", "alex", "book")]
     assert list(predictions(replace(BOUGHT, kind=RuleKind.CONTAINS), GRAPH)) == [("sam", "alex", "book")]
     with mistake("unusable-rule"):

@@ -19,14 +19,10 @@ def binomial(k: int, n: int, share: float) -> float:
     return math.comb(n, k) * share**k * (1 - share) ** (n - k)
 
 
-def test_deficit_is_the_loss_of_likelihood_and_only_too_few_have_one() -> None:
+def test_deficit_is_a_loss_of_likelihood_and_evidence_a_bayes_factor() -> None:
     assert deficit(60, 100, 0.8) == pytest.approx(math.log(binomial(60, 100, 0.6) / binomial(60, 100, 0.8)))
     assert deficit(0, 10, 0.8) == pytest.approx(-10 * math.log(0.2))
     assert deficit(80, 100, 0.8) == deficit(100, 100, 0.8) == deficit(0, 0, 0.8) == 0
-
-
-def test_evidence_is_a_bayes_factor_against_a_uniform_smaller_share() -> None:
-    # A share that is uniform from 0 to 1 makes every count from 0 to n as likely, 1 / (n + 1); up to 0.8, those up to 0.8 n.
     assert evidence(13, 20, 0.8) == pytest.approx(math.log(binomial(13, 20, 0.8) * 21 * 0.8))
     assert evidence(20, 20, 0.8) == evidence(16, 20, 0.8)
     assert evidence(160, 200, 0.8) > evidence(16, 20, 0.8) > evidence(13, 20, 0.8)
@@ -76,13 +72,10 @@ def test_it_is_where_bodies_gather_highest(share: float) -> None:
     assert found.rules_used == pytest.approx(30, abs=10)
 
 
-def test_what_gathers_lower_is_not_taken_for_it() -> None:
+def test_what_gathers_lower_is_not_taken_for_it_and_the_interval_is_right() -> None:
     family: list[HeadCounts] = [(n, [(round(0.48 * n), n)]) for n in range(40, 100)]
     found = observed_share([*heads_of(0.8, 2), *family])
     assert found.value == pytest.approx(0.8, abs=0.02)
-
-
-def test_the_interval_has_the_share_about_as_often_as_it_says() -> None:
     covered = [(one.low <= 0.7 <= one.high) for one in (observed_share(heads_of(0.7, seed)) for seed in range(40))]
     assert np.mean(covered) >= 0.8
 
@@ -96,15 +89,12 @@ def test_more_rules_make_the_interval_narrower_and_complete_facts_are_known_to_b
     assert found.low > 0.95
 
 
-def test_where_nothing_gathers_it_is_not_known() -> None:
+def test_where_nothing_gathers_or_nothing_is_counted_it_is_not_known() -> None:
     found = [observed_share(heads_of(0.9, seed, inside=0)) for seed in range(20)]
     unknown = [one for one in found if one.value is None]
     assert len(unknown) >= 15  # chance makes peaks too
     assert {(one.rules_used, one.assumed) for one in unknown} == {(0, MOST_OBSERVED)}
     assert all(0.3 < one.low <= 0.9 <= one.high for one in found)  # it is at least where the counts end
-
-
-def test_without_counts_nothing_is_known() -> None:
     assert observed_share([]) == ObservedShare(None, 0.0, 1.0, 0)
     assert observed_share([(90, [(3, 40), (11, 70)]), (60, [(30, 50)]), (10, [])]).value is None
 

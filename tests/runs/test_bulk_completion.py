@@ -1,11 +1,13 @@
-"""Answers to many questions are those that each question gets alone, whatever the blocks and threads."""
+"""Answers to many questions are those that each gets alone, whatever the blocks and threads, and written as they come."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +16,10 @@ import torch
 from relatum import Run, fit, read
 from relatum.kernels.parallel import set_threads
 from relatum.runs import bulk_completion
+from relatum.runs.answerer import AnswerBlock
 from relatum.runs.answers import Answer, Suggestion
+from support.mistakes import mistake
+from support.small_tables import sqlite_of
 
 
 @pytest.fixture(scope="module")
@@ -111,16 +116,13 @@ def test_a_question_that_has_every_answer_already_gets_no_new_one(run: Run) -> N
 @pytest.fixture(scope="module")
 def keyed(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Return a run on tables with keys: of one column, of two, and one that is unique beside the key."""
-    path = tmp_path_factory.mktemp("keyed") / "shop.db"
     people = [(n, f"c{n % 4}" if n % 5 else None, f"t{n % 3}", n if n % 6 else None) for n in range(60)]
     stock = {(n % 60, f"i{n % 7}"): f"s{n * n % 11 % 5}" for n in range(0, 400, 3)}
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.executescript("""
-            CREATE TABLE people (id INTEGER PRIMARY KEY, city TEXT, team TEXT, badge INTEGER UNIQUE);
-            CREATE TABLE stock (person INTEGER REFERENCES people (id), item TEXT, shelf TEXT, PRIMARY KEY (person, item));
-        """)
-        connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", people)
-        connection.executemany("INSERT INTO stock VALUES (?, ?, ?)", [(*key, shelf) for key, shelf in stock.items()])
+    script = """
+        CREATE TABLE people (id INTEGER PRIMARY KEY, city TEXT, team TEXT, badge INTEGER UNIQUE);
+        CREATE TABLE stock (person INTEGER REFERENCES people (id), item TEXT, shelf TEXT, PRIMARY KEY (person, item));"""
+    stocked = [(*key, shelf) for key, shelf in stock.items()]
+    path = sqlite_of(tmp_path_factory.mktemp("keyed") / "shop.db", script, people=people, stock=stocked)
     return fit(read(path, keep=["people.badge"]).split, dim=20, epochs=3, evidence=True, progress=False)
 
 
@@ -161,6 +163,7 @@ def test_no_new_answer_repeats_a_key(
 
 
 def test_blocks_leave_no_trace(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk_completion, "_CELLS", 1 << 22)
     whole = run.complete_each("sold(*, ?, *, *)", k=3)
     monkeypatch.setattr(bulk_completion, "_CELLS", 100)
     parts = run.complete_each("sold(*, ?, *, *)", k=3)
@@ -191,3 +194,91 @@ def test_memory_is_that_of_a_block(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     assert sum(questions for questions, _ in sizes) == 17
     assert max(questions for questions, _ in sizes) == 3  # 32 rivals each
     assert max(answers for _, answers in sizes) <= 3 * 2 * 3
+
+
+QUESTION = "sold(*, ?, channel, 0.25)"
+COLUMNS = ["customer_id", "channel", "item_code", "rank", "score", "probability", "source"]
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk_completion, "_CELLS", 400)
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of the table that was written into a file of SQLite."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.row_factory = sqlite3.Row
+        return [dict(row) for row in connection.execute("SELECT * FROM suggested_sold")]
+
+
+def test_what_is_written_are_the_answers_as_values(run: Run, tmp_path: Path) -> None:
+    """That rows of any form come to every target, in parts as in one piece, is tested of targets."""
+    path = tmp_path / "out.db"
+    written = run.complete_each(QUESTION, k=2, to=path)
+    found, expected = rows_of(path), run.complete_each(QUESTION, k=2)
+    assert (written.rows, written.to, written.table) == (len(expected), str(path), "suggested_sold")
+    assert written.questions == len({one.entities[:2] for one in expected}) > 10
+    assert [list(row) for row in found] == [COLUMNS] * len(expected)
+    assert [tuple(row.values()) for row in found] == [
+        (
+            int(one["customer_id"].removeprefix("customers:")),
+            one["channel"].partition(":")[2].replace("␉", "\t"),
+            one["item_code"].removeprefix("items:"),
+            *(one.rank, one.score, one.probability, one.source),
+        )
+        for one in expected
+    ]
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+
+
+def test_new_answers_have_no_source_and_roles_of_our_names_another(run: Run, tmp_path: Path) -> None:
+    run.complete_each(QUESTION, k=2, new_only=True, full_names=True, to=tmp_path / "out.db")
+    found, expected = rows_of(tmp_path / "out.db"), run.complete_each(QUESTION, k=2, new_only=True)
+    assert list(found[0]) == COLUMNS[:-1]
+    assert [tuple(row.values())[:3] for row in found] == [one.entities for one in expected]
+    run.complete_each("reviews(*, 001, 5, ?)", k=1, to=tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text().splitlines()[0] == "customer_id,score,rank,score_,probability,source"
+
+
+def test_rows_go_into_a_postgresql_database(run: Run, database: str) -> None:
+    import psycopg
+
+    written = run.complete_each(QUESTION, k=2, to=database, table="mine")
+    again = run.complete_each(QUESTION, k=1, new_only=False, to=database, table="mine", append=True)
+    with closing(psycopg.connect(database)) as connection:
+        assert connection.execute("SELECT count(*) FROM mine").fetchone() == (written.rows + again.rows,)
+
+
+def test_ctrl_c_in_the_midst_leaves_what_was_there(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "out.db"
+    whole = bulk_completion.answer_blocks
+
+    def stopped(*arguments: Any, **options: Any) -> Iterator[AnswerBlock]:
+        yield next(iter(whole(*arguments, **options)))
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("relatum.runs.bulk_completion.answer_blocks", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            run.complete_each(QUESTION, k=2, to=path)
+        assert list(tmp_path.iterdir()) == []
+    run.complete_each(QUESTION, k=2, to=path)
+    before = rows_of(path)
+    monkeypatch.setattr("relatum.runs.bulk_completion.answer_blocks", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        run.complete_each(QUESTION, k=1, to=path, replace=True)
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+    assert rows_of(path) == before
+
+
+def test_a_target_is_looked_at_before_the_work(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "out.csv").write_text("mine")
+    monkeypatch.setattr("relatum.runs.bulk_completion.answer_blocks", None)
+    with mistake("table-exists"):
+        run.complete_each(QUESTION, to=tmp_path / "out.csv")
+    with mistake("table-not-for-file"):
+        run.complete_each(QUESTION, to=tmp_path / "new.csv", table="mine")
+    with mistake("option-needs-option"):
+        run.complete_each(QUESTION, full_names=True)
+    assert [one.name for one in tmp_path.iterdir()] == ["out.csv"]

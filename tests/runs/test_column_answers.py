@@ -45,13 +45,10 @@ def test_names_are_looked_up_once_for_all_questions(gappy_run: Path) -> None:
     ]
 
 
-def test_a_question_without_a_key_is_none_of_these(tables: Run) -> None:
+def test_a_question_without_a_key_is_none_of_these_and_a_label_asks_as_the_key(tables: Run) -> None:
     without = (("customers.country", 0), ("sales", 1), ("ratings", 1), ("stock", 1))
     assert [ColumnQuestions.of(tables, *one) for one in without] == [None] * len(without)
     assert ColumnQuestions.of(tables, "seats", 2) is not None
-
-
-def test_a_label_asks_the_same_as_the_key(tables: Run) -> None:
     by_key = tables.complete("customers.country", "10", None)
     assert list(tables.complete("customers.country", "customer 10", None)) == list(by_key)
     assert list(tables.complete('customers.country("customer 10", ?)')) == list(by_key)

@@ -1,4 +1,4 @@
-"""Empty cells are filled with values of their column, as probable as `complete` says; in rows of the import or of today."""
+"""Empty cells are filled with values of their column, as probable as `complete` says; a database is emptied again."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import relatum
 from relatum import Run
 from relatum.data.row_store import EMPTY
 from relatum.runs.filling import rows_of
-from relatum.runs.fills import Fill
+from relatum.runs.fills import Fill, Fills
 from support.mistakes import mistake
-from support.shop_with_gaps import COUNTRIES, NEW_CUSTOMERS, add_customers, new_customers_alone, rows, statements
+from support.shop_with_gaps import COUNTRIES, NEW_CUSTOMERS, add_customers, content_of, new_customers_alone, rows, statements
 from support.small_tables import csv_of
 
 
@@ -106,39 +107,29 @@ def test_tables_columns_and_a_least_probability_narrow_it_down(run: Run) -> None
         run.fill(columns=["id"])  # the key is what a row is known by
 
 
-def test_rows_that_are_there_now_are_filled(run: Run, today: Path) -> None:
+def test_rows_that_are_there_now_are_filled_as_they_are(run: Run, today: Path) -> None:
     before, now = run.fill(tables=["customers"]), run.fill(today, tables=["customers"])
     assert by_key(now, "country").keys() - by_key(before, "country").keys() == {one[0] for one in NEW_CUSTOMERS}
     for key, _, city, _, _ in NEW_CUSTOMERS:
         assert by_key(now, "country")[key].value == COUNTRIES[str(city)]
     assert 202 in by_key(now, "segment")
     assert 201 not in by_key(now, "segment")
-
-
-def test_a_cell_that_was_filled_since_is_left_and_one_that_was_emptied_is_filled(run: Run, today: Path) -> None:
     statements(today, "UPDATE customers SET country = 'Spain' WHERE id = 3", "UPDATE customers SET city = NULL WHERE id = 4")
     found = run.fill(today, tables=["customers"])
     assert 3 not in by_key(found, "country")
     assert by_key(found, "city").keys() == {4}
 
 
-def test_new_rows_alone_are_filled_by_what_the_imported_ones_say(run: Run, tmp_path: Path) -> None:
+def test_new_rows_alone_are_filled_and_known_by_their_numbers_where_there_is_no_key(run: Run, tmp_path: Path) -> None:
     """A database that has nothing but two new rows says nothing about cities; the rows of the import do."""
     only = new_customers_alone(tmp_path / "only.db")
     found = run.fill(only)
     assert {one.table for one in found} == {"customers"}
     assert [(one.row["id"], one.value) for one in found if one.column == "country"] == [(201, "France"), (202, "Norway")]
     assert min(one.probability for one in found if one.column == "country") > 0.9
-
-
-def test_new_rows_of_a_table_without_a_key_are_known_by_their_numbers_in_the_source(run: Run, tmp_path: Path) -> None:
     csv_of(tmp_path / "ratings.csv", ("customer_id", "item_id", "stars"), [(1, 2, 3), (3, 4, None), (5, 6, None)])
     found = run.fill(tmp_path / "ratings.csv")
     assert [one.row for one in found] == [{"row": 1}, {"row": 2}]
-
-
-def test_a_table_that_is_wanted_and_not_there_is_refused(run: Run, tmp_path: Path) -> None:
-    csv_of(tmp_path / "ratings.csv", ("customer_id", "item_id", "stars"), [(1, 2, 3), (3, 4, None)])
     with mistake("other-tables"):
         run.fill(tmp_path / "ratings.csv", tables=["ratings", "customers"])
 
@@ -146,3 +137,49 @@ def test_a_table_that_is_wanted_and_not_there_is_refused(run: Run, tmp_path: Pat
 def test_a_run_without_tables_has_no_cells(example_run: Path) -> None:
     with mistake("no-cells"):
         Run.load(example_run).fill()
+
+
+def test_a_database_is_filled_where_it_is_sure_and_emptied_again(tables: Run, today: Path) -> None:
+    before = content_of(today)
+    found = tables.fill(today)
+    applied = found.apply(today)
+    assert applied.batch == 1
+    assert applied.applied > 0
+    assert applied.filled == applied.missing == applied.ambiguous == 0
+    assert applied.applied + applied.without_key + applied.groups + applied.unsure == len(found)
+    assert applied.unsure == sum(one.probability < 0.9 for one in found) > 0
+    assert all(row[3] == COUNTRIES[str(row[2])] for row in content_of(today)["customers"])
+    undone = relatum.undo_fill(today)
+    assert (undone.batch, undone.restored, undone.changed, undone.missing) == (1, applied.applied, 0, 0)
+    assert content_of(today) == before
+    with mistake("already-undone"):
+        relatum.undo_fill(today)
+
+
+def test_a_part_is_applied_and_every_time_is_listed_with_its_run(tables: Run, today: Path) -> None:
+    before = content_of(today)
+    found = tables.fill(columns=["country"])
+    first = found[:2].apply(today, min_probability=0)
+    second = found.apply(today, min_probability=0)
+    assert (first.applied, second.applied, second.filled) == (2, len(found) - 2, 2)
+    listed = relatum.list_fills(today)
+    assert [(one.batch, one.source, one.tables, one.cells) for one in listed] == [
+        (1, str(tables.folder), ("customers",), 2),
+        (2, str(tables.folder), ("customers",), len(found) - 2),
+    ]
+    assert relatum.undo_fill(today, 1).restored == 2
+    assert [one.undone for one in relatum.list_fills(today)] == [2, 0]
+    assert relatum.list_fills(today).to_dicts()[0]["tables"] == "customers"
+    assert relatum.undo_fill(today).batch == 2
+    assert content_of(today) == before
+
+
+def test_nothing_is_written_where_there_is_nothing_or_a_mistake(tables: Run, today: Path) -> None:
+    before = today.read_bytes()
+    assert Fills([]).apply(today).batch is None
+    assert len(relatum.list_fills(today)) == 0
+    with mistake("setting-out-of-range"):
+        tables.fill(columns=["country"]).apply(today, min_probability=2)
+    with mistake("no-change-log"):
+        relatum.undo_fill(today)
+    assert today.read_bytes() == before

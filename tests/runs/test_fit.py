@@ -46,10 +46,6 @@ def visible(folder: Path) -> set[str]:
     return {"checkpoint-best.safetensors" if name.startswith("checkpoint-best-") else name for name in names}
 
 
-def files_of(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
 def model_bytes(folder: Path) -> bytes:
     return (folder / "model.safetensors").read_bytes()
 
@@ -64,20 +60,14 @@ def history(folder: Path) -> list[tuple[int, float]]:
     return [(moment.epoch, moment.value) for moment in course.losses + course.scores]
 
 
-def test_a_run_leaves_its_files_and_nothing_half_done(trained: Path) -> None:
+def test_a_run_leaves_its_files_and_says_what_happened_and_where_it_came_from(trained: Path) -> None:
     assert visible(trained) == FILES
     assert not list(trained.glob(".*.tmp"))
     assert Spec.read(trained / "spec.toml") == spec_of()
-
-
-def test_a_run_says_where_it_came_from(trained: Path) -> None:
     provenance = json.loads((trained / "environment.json").read_text())
     assert provenance["data"] == "example"
     assert provenance["checksums"] == dict(load("example").checksums)
     assert {"relatum", "torch", "numpy"} <= provenance["versions"].keys()
-
-
-def test_the_journal_tells_what_happened(trained: Path) -> None:
     assert events(trained) == ["start", "epoch", "epoch", "validation", "epoch", "epoch", "validation", "end"]
     records = Journal(trained / "journal.jsonl").read()
     assert [record["epoch"] for record in records] == [0, 1, 2, 2, 3, 4, 4, 4]
@@ -168,13 +158,6 @@ def test_test_facts_decide_nothing(tmp_path: Path) -> None:
         for known in (KnownAnswers(split.train, split.valid), run.known)
     )
     assert state.best_score == honest != leaking
-
-
-def test_a_directory_with_a_run_is_refused_and_left_as_it_is(trained: Path) -> None:
-    before = files_of(trained)
-    with mistake("directory-not-empty"):
-        fit(spec_of(), trained)
-    assert files_of(trained) == before
 
 
 def test_resuming_a_finished_run_trains_no_more(trained: Path, tmp_path: Path) -> None:

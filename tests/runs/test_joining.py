@@ -9,7 +9,7 @@ import pytest
 import relatum
 from relatum import Run
 from relatum.runs.query_rows import QueryRows
-from runs.test_completion_coverage import towns
+from runs.test_completion import towns
 from support.mistakes import mistake
 
 SPLIT = towns()

@@ -137,7 +137,7 @@ def test_similarity_is_the_cosine_of_rows_from_their_mean(example: Run) -> None:
     }
 
 
-def test_entities_of_the_same_type_come_first(shop_run: Path) -> None:
+def test_entities_of_the_same_type_come_first_and_one_is_known_by_its_value(shop_run: Path) -> None:
     run = Run.load(shop_run)
     entity = next(name for name in run.model.graph.entities if ":" in name)
     own = entity.partition(":")[0]
@@ -146,10 +146,6 @@ def test_entities_of_the_same_type_come_first(shop_run: Path) -> None:
     assert same == sorted(same, reverse=True)
     assert all(one.name.startswith(f"{own}:") == (one.entity_type == own) for one in found)
     assert len({one.entity_type for one in found}) > 1
-
-
-def test_an_imported_entity_is_known_by_its_value_where_one_type_has_it(shop_run: Path) -> None:
-    run = Run.load(shop_run)
     values = Counter(name.partition(":")[2] for name in run.model.graph.entities if ":" in name)
     name = next(one for one in run.model.graph.entities if values[one.partition(":")[2]] == 1)
     assert similar_entities(run, name.partition(":")[2], k=3) == similar_entities(run, name, k=3)

@@ -66,14 +66,13 @@ def test_ranks_equal_brute_force_with_known_facts_and_without(clubs: relatum.Run
     assert compared > 10
 
 
-def test_what_is_known_not_to_be_an_answer_stays_so_by_predicted_facts_alone(clubs: relatum.Run, queries: QuerySet) -> None:
+def test_known_non_answers_stay_so_and_full_hard_answers_rank_better_by_predicted_facts_alone(
+    clubs: relatum.Run, queries: QuerySet
+) -> None:
     truths = RunTruths(clubs, known_before(clubs, queries), floor=0.0)
     for query in queries.of_shape("2d"):
         with_known, alone = (rank_query(truths, query, predicted_alone=way) for way in (False, True))
         assert all(mine <= other for mine, other in zip(alone.full_hard, with_known.full_hard, strict=True))
-
-
-def test_full_hard_answers_are_ranked_better_by_predicted_facts_alone(clubs: relatum.Run, queries: QuerySet) -> None:
     usual, alone = (evaluate_queries(clubs, queries, predicted_alone=way)[0] for way in (False, True))
     assert usual.full_hard_mrr is not None
     assert alone.full_hard_mrr is not None

@@ -9,13 +9,10 @@ from relatum.runs.reasons import without_prefixes, without_prefixes_in
 from support.mistakes import mistake
 
 
-def test_what_no_fact_has_speaks_against_one(example: Run) -> None:
+def test_what_speaks_against_a_fact_and_what_is_like_it_is_known(example: Run) -> None:
     (said,) = example.objections("sold(drew, drew, book)")
     assert "has the same seller and buyer" in said
     assert not example.objections("sold(drew, alex, book)")
-
-
-def test_similar_facts_are_known_and_differ_in_one_entity(example: Run) -> None:
     found = example.similar_facts("sold(drew, alex, tea)", k=5)
     assert found
     likes = [one.similarity for one in found]
@@ -26,9 +23,6 @@ def test_similar_facts_are_known_and_differ_in_one_entity(example: Run) -> None:
         parts = one.fact[5:-1].split(", ")
         assert sum(a != b for a, b in zip(parts, ("drew", "alex", "tea"), strict=True)) == 1
         assert one.to_dict()["fact"] == one.fact
-
-
-def test_only_whole_facts_of_stored_relations_are_explained(example: Run) -> None:
     for ask in (example.objections, example.similar_facts, example.why):
         with mistake("gap-in-fact"):
             ask("sold(drew, ?, book)")

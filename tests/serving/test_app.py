@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from relatum.serving import app
-from relatum.serving.errors import STATUSES
 from relatum.serving.security import ServerSettings
 from support.served import Client, Got, served
 
@@ -94,21 +93,13 @@ def test_what_is_wrong_is_refused_in_one_shape(client: Client, method: str, path
     assert is_refusal(got, status, code)
 
 
-def test_a_wrong_name_is_answered_with_near_ones(client: Client) -> None:
+def test_a_wrong_name_is_answered_with_near_ones_and_head_is_get_without_a_body(client: Client) -> None:
     assert client.get("/example/entity/drwe.json").json["nearest"][0] == "drew"
     assert client.get("/exampel.json").json["nearest"] == ["example"]
     page = client.get("/example/entity/drwe")
     assert page.status == 404
     assert "did you mean" in page.text
     assert client.get("/nope/at/all").status == 404
-
-
-def test_every_code_of_a_status_is_in_the_documentation() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "serving.md").read_text(encoding="utf-8")
-    assert [status for status, (code, _) in STATUSES.items() if f"| {status} | `{code}` |" not in page] == []
-
-
-def test_head_is_get_without_a_body(client: Client) -> None:
     for path in ("/example", "/example.json", "/example/ask.json?q=sold(drew,%20%3F,%20book)", "/-/static/explorer.css"):
         whole, head = client.get(path), client.get(path, method="HEAD")
         assert (head.status, head.body) == (200, b"")
@@ -126,21 +117,6 @@ def test_the_server_describes_itself(client: Client, shop_run: Path) -> None:
         assert "422" not in described[path]["get"]["responses"]
     front = client.get("/").text
     assert 'href="/example"' in front
-
-
-def test_facts_go_from_page_to_page_by_tokens(client: Client) -> None:
-    seen, after, pages = [], "", 0
-    while True:
-        page = client.get(f"/example/facts.json?relation=sold&limit=3{after}").json
-        seen += [one["text"] for one in page["facts"]]
-        pages += 1
-        if page["next"] is None:
-            break
-        after = f"&after={page['next']}"
-    assert len(seen) == len(set(seen)) == page["total"] > 3
-    assert pages == -(-page["total"] // 3)
-    stolen = client.get(f"/example/facts.json?relation=bought&limit=3{after}")
-    assert is_refusal(stolen, 400, "foreign-token")
 
 
 def test_more_than_there_is_room_for_is_refused_and_the_state_still_answers(example_run: Path) -> None:

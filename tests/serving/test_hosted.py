@@ -12,7 +12,7 @@ import pytest
 import relatum
 from relatum.serving import app
 from relatum.serving.errors import RequestError
-from relatum.serving.hosted import HostedRun, HostedRuns, prepare, require_run
+from relatum.serving.hosted import HostedRun, HostedRuns, prepare
 from relatum.serving.security import ServerSettings
 from relatum.time_limit import Deadline, check_time
 from support.mistakes import mistake
@@ -43,14 +43,6 @@ def test_runs_are_called_as_their_directories_are(tmp_path: Path) -> None:
     assert "shoop" not in runs
     with mistake("unknown-name", nearest=("shop",)):
         runs["shoop"]
-
-
-def test_what_is_no_run_is_refused(tmp_path: Path, folder: Path) -> None:
-    with mistake("not-a-run"):
-        require_run(tmp_path)
-    with mistake("not-a-run"):
-        require_run(tmp_path / "nowhere")
-    require_run(folder)
 
 
 def test_a_replaced_directory_is_picked_up_once_it_lies_still(folder: Path, shop_run: Path) -> None:

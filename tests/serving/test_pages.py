@@ -91,7 +91,7 @@ def test_decisions_are_offered_only_where_they_are_kept(client: Client, gappy_ru
     assert sum('value="undo"' in one for one in forms) == 1
 
 
-def test_an_error_says_what_was_asked_and_what_may_have_been_meant(client: Client) -> None:
+def test_an_error_says_what_was_meant_and_static_files_have_their_edition(client: Client) -> None:
     page = client.get(f"/shop/ask?q={quote('customers.citty(3, ?)')}").text
     assert "unknown relation" in Page(page).text
     assert box(page)["value"] == "customers.citty(3, ?)"
@@ -99,15 +99,6 @@ def test_an_error_says_what_was_asked_and_what_may_have_been_meant(client: Clien
     near = client.get("/shop/entity/customers.city:Pariss").text
     assert 'href="/shop/ask?q=customers.city%3AParis"' in near
     assert "question" not in {one.get("id") for one in Page(client.get("/nope").text).all("input")}
-
-
-def test_headings_call_entities_as_people_do_and_links_name_them_whole(client: Client) -> None:
-    page = client.get(f"/shop/explain?fact={quote(FACT)}").text
-    assert '<bdi class="long">customers.<wbr>country(<wbr>&#34;customer 7&#34;, France)</bdi></h1>' in page
-    assert 'href="/shop/ask?q=customers.country%28customers%3A7%2C+%3F%29"' in page
-
-
-def test_the_edition_of_static_files_is_in_their_addresses(client: Client) -> None:
     assert re.fullmatch(r"[0-9a-f]{12}", static_edition())
     assert f'href="/-/static/explorer.css?v={static_edition()}"' in client.get("/").text
 

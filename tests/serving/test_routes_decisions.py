@@ -87,14 +87,6 @@ def test_a_form_decides_and_goes_back_to_a_page_of_the_run(client: Client, csrf:
     assert client.send("POST", "/example/decisions", b"{}", {"Content-Type": "application/json"}).status == 400
 
 
-def test_the_page_of_what_is_missing_shows_what_was_decided(client: Client, csrf: str) -> None:
-    missing = client.get("/example/missing/sold.json?limit=3").json["facts"][0]["fact"]
-    body = {"relation": "sold", "entities": [one["name"] for one in missing["entities"]], "verdict": "reject"}
-    assert 'value="undo"' not in client.get("/example/missing/sold?limit=3").text
-    assert client.post(WHERE, body, {"X-Relatum-Csrf": csrf}).status == 200
-    assert 'value="undo"' in client.get("/example/missing/sold?limit=3").text
-
-
 def test_the_export_is_what_update_takes(client: Client, csrf: str, example_run: Path, tmp_path: Path) -> None:
     known = {tuple(fact) for fact in relatum.open(example_run).table("sold").columns.T.tolist()}
     names = relatum.open(example_run).entities

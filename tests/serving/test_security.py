@@ -122,16 +122,13 @@ def test_a_server_that_others_can_reach_needs_a_token() -> None:
 OPEN_TO_ALL = ServerSettings(host="0.0.0.0", token=TOKEN)  # noqa: S104
 
 
-def test_without_the_token_nothing_passes() -> None:
+def test_without_the_token_nothing_passes_and_with_it_as_bearer_or_cookie() -> None:
     for given in ({}, {"authorization": "Bearer wrong"}, {"authorization": TOKEN}, {"cookie": "relatum_token=wrong"}):
         reply = ask(OPEN_TO_ALL, **given)
         assert reply.status == 401
         assert reply.headers["www-authenticate"] == "Bearer"
     assert ask(OPEN_TO_ALL, query=b"token=wrong").status == 401
     assert ask(OPEN_TO_ALL, method="POST", query=b"token=" + TOKEN.encode()).status == 401
-
-
-def test_the_token_passes_as_bearer_and_as_cookie() -> None:
     assert ask(OPEN_TO_ALL, authorization=f"Bearer {TOKEN}").status == 200
     assert ask(OPEN_TO_ALL, cookie=f"a=b; relatum_token={TOKEN}").status == 200
     assert ask(OPEN_TO_ALL, host="192.168.0.7:8321", authorization=f"bearer {TOKEN}").status == 200

@@ -20,7 +20,7 @@ def keys_of(one: Statement) -> list[str]:
     return [key for key, _ in one.qualifiers]
 
 
-def test_the_qualifier_that_fewest_statements_have_goes_first() -> None:
+def test_the_rarest_qualifier_goes_first_and_what_is_folded_into_a_relation_counts() -> None:
     train = [*[of("start")] * 3, of("start", "end"), of("end"), of("end", "by")]
     folding = Folding(train, 3)
     assert keys_of(folding.fold(of("start"))) == ["start"]
@@ -28,22 +28,16 @@ def test_the_qualifier_that_fewest_statements_have_goes_first() -> None:
     assert keys_of(folding.fold(of("end", "by"))) == []  # into `end`, which has two even so
     assert keys_of(folding.fold(of("end"))) == []
     assert (folding.folded, folding.dropped) == (3, 4)
-
-
-def test_facts_that_are_folded_into_a_relation_count_for_it() -> None:
     train = [of("start"), of("start", "end"), of("start", "by")]
     assert keys_of(Folding(train, 3).fold(train[0])) == ["start"]
     assert keys_of(Folding(train, 4).fold(train[0])) == []
 
 
-def test_of_equally_frequent_ones_the_last_by_name_goes_and_of_values_of_one_the_last() -> None:
+def test_of_equals_the_last_goes_and_what_is_unseen_is_dropped() -> None:
     folding = Folding([*[of("a")] * 2, *[of("b")] * 2, of("a", "b")], 2)
     assert keys_of(folding.fold(of("a", "b"))) == ["a"]
     twice = statement("P1", "a", "b", [("a", "1"), ("a", "2")])
     assert Folding([of("a"), of("a"), twice], 2).fold(twice).qualifiers == (("a", "1"),)
-
-
-def test_what_train_has_never_seen_is_dropped_and_a_main_property_stays() -> None:
     folding = Folding([of("start")] * 5, 5)
     assert keys_of(folding.fold(of("start", "unseen"))) == ["start"]
     assert folding.fold(of("start", name="P2")) == of(name="P2")

@@ -101,12 +101,9 @@ def test_facts_of_two_entities_are_statements_as_they_are(name: str) -> None:
         assert statement_of(("sold", name, "x")) == statement("sold", name, "x")
 
 
-def test_main_property_is_that_of_statements_alone() -> None:
+def test_main_property_is_that_of_statements_which_have_whole_texts() -> None:
     assert main_property("sold", ("seller", "buyer")) is None
     assert main_property("sold", None) is None
-
-
-def test_a_statement_has_whole_texts_and_not_too_many() -> None:
     for parts in (("", "a", "b"), ("p", "", "b"), ("p", "a", "")):
         with mistake("statement-limit"):
             statement(*parts)

@@ -32,6 +32,12 @@ def sqlite_of(path: Path, script: str, **rows: Sequence[Sequence[object]]) -> Pa
     return path
 
 
+def ask_sqlite(path: Path | str, sql: str) -> list[tuple[Any, ...]]:
+    """Return the rows of a query on a SQLite database, or none after changing it."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        return connection.execute(sql).fetchall()
+
+
 def csv_of(path: Path, heads: Iterable[str], rows: Iterable[Iterable[object]]) -> Path:
     """Make a CSV file of values that need no quotes; None is an empty field."""
     lines = [heads, *(["" if value is None else str(value) for value in row] for row in rows)]

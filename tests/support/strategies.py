@@ -67,3 +67,32 @@ def restrict(graph: Hypergraph, chosen: list[Fact]) -> Hypergraph:
 splits: st.SearchStrategy[Split] = hypergraphs.flatmap(
     lambda graph: st.lists(st.integers(0, 2), min_size=len(graph), max_size=len(graph)).map(_parts(graph))
 )
+
+_WHOLE = {"TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "BIGINT": 64, "HUGEINT": 128}
+_MOMENTS = ["0044-03-15 (BC) 01:02:03", "9999-12-31 23:59:59.999999", "infinity", "-infinity", "1969-12-31 23:59:59.5"]
+_DAYS = ["0044-03-15 (BC)", "9999-12-31", "10000-01-01", "infinity", "1970-01-01", "5877642-06-25 (BC)"]
+# Values of each type that an import keeps, as texts that DuckDB reads.
+STORED_VALUES: dict[str, st.SearchStrategy[str]] = {
+    **{name: st.integers(-(1 << bits - 1), (1 << bits - 1) - 1).map(str) for name, bits in _WHOLE.items()},
+    **{f"U{name}": st.integers(0, (1 << bits) - 1).map(str) for name, bits in _WHOLE.items()},
+    "FLOAT": st.floats(width=32).map(repr),
+    "DOUBLE": st.floats().map(repr),
+    "DECIMAL(3,3)": st.integers(-999, 999).map(lambda one: f"{one / 1000:.3f}"),
+    "DECIMAL(18,6)": st.decimals(-999_999_999_999, 999_999_999_999, places=6).map(str),
+    "DECIMAL(38,9)": st.integers(-(10**38) + 1, 10**38 - 1).map(lambda one: f"{one // 10**9}.{abs(one) % 10**9:09}"),
+    "BOOLEAN": st.sampled_from(["true", "false"]),
+    "VARCHAR": st.text(st.characters(exclude_categories=["Cs"]))
+    | st.sampled_from(["", " ", "\0", "a\0b", "NULL", "nan", "1"]),
+    "DATE": st.sampled_from(_DAYS) | st.dates().map(str),
+    "TIME": st.sampled_from(["24:00:00", "00:00:00", "23:59:59.999999"]) | st.times().map(str),
+    "TIME WITH TIME ZONE": st.sampled_from(["24:00:00+00", "01:02:03.5+05:30", "23:59:59-11"]),
+    "TIMESTAMP": st.sampled_from(_MOMENTS) | st.datetimes().map(str),
+    "TIMESTAMP_S": st.sampled_from(_MOMENTS) | st.datetimes().map(str),
+    "TIMESTAMP_MS": st.sampled_from(_MOMENTS) | st.datetimes().map(str),
+    "TIMESTAMP_NS": st.sampled_from(["2262-04-11 23:47:16.854775806", "1677-09-22 00:00:00.000000001", "infinity"]),
+    "TIMESTAMP WITH TIME ZONE": st.sampled_from(_MOMENTS) | st.datetimes().map(str),
+    "INTERVAL": st.sampled_from(["1 year 2 months -3 days 04:05:06.789", "-1 day", "00:00:00", "-00:00:00.000001"]),
+    "UUID": st.uuids().map(str),
+    "BIT": st.text("01", min_size=1, max_size=70),
+    "ENUM('it''s', 'a, b', '日')": st.sampled_from(["it's", "a, b", "日"]),
+}

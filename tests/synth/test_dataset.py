@@ -23,14 +23,11 @@ from relatum.synth import SynthDataset, SynthSettings, find_preset, save_synth, 
 JF17K_ARITIES = {2: 0.5487, 3: 0.3366, 4: 0.0926, 5: 0.0217, 6: 0.0004}
 
 
-def test_stored_tuples_are_a_part_of_what_the_expression_gives(made: SynthDataset) -> None:
+def test_what_is_stored_is_a_part_of_the_truth_and_nothing_is_there_twice_or_unseen(made: SynthDataset) -> None:
     for part in made.split.parts.values():
         for relation in part.schema:
             exact = set(evaluate(made.expressions[relation.name], made.truth))
             assert set(part.table(relation.name)) <= exact, relation
-
-
-def test_nothing_is_there_twice_or_in_two_parts_and_nothing_is_unseen_in_train(made: SynthDataset) -> None:
     health = check_quality(made.split)
     assert set(health.duplicates.values()) == {0}
     assert set(health.overlap.values()) == {0}
@@ -64,7 +61,7 @@ def test_expressions_can_be_parsed_and_evaluated_on_what_was_kept(made: SynthDat
         evaluate(expression, kept)  # every constant still has a name
 
 
-def test_arities_are_kept_as_asked_for_as_far_as_there_are_so_many() -> None:
+def test_sizes_and_arities_are_those_asked_for_as_far_as_there_are_so_many() -> None:
     free = synthesize(find_preset("small").changed(["tuples=1500"]), 0)
     most = len(free.truth.blocks[4])
     asked = synthesize(find_preset("small").changed(["tuples=1500", "kept_arities={2=0.5, 3=0.25, 4=0.25}"]), 0)
@@ -72,9 +69,6 @@ def test_arities_are_kept_as_asked_for_as_far_as_there_are_so_many() -> None:
     assert describe(asked.split).arity == {2: 750, 3: 375, 4: 375}
     assert describe(greedy.split).arity[4] == most
     assert sum(describe(greedy.split).arity.values()) == most + 600
-
-
-def test_fewer_tuples_than_asked_for_are_all_kept() -> None:
     made = synthesize(SynthSettings.from_dict({"tuples": 10**6}, find_preset("small")), 0)
     assert sum(map(len, made.split.parts.values())) == len(made.truth)
 

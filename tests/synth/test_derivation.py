@@ -22,13 +22,10 @@ def nodes(made: SynthDataset) -> list[Expression]:
     return list(found)
 
 
-def test_the_truth_of_every_relation_equals_what_its_expression_evaluates_to(made: SynthDataset) -> None:
+def test_the_truth_is_what_expressions_say_and_operations_are_mixed(made: SynthDataset) -> None:
     for name, expression in made.expressions.items():
         exact = evaluate(expression, made.truth)
         assert np.array_equal(made.truth.table(name).columns, exact.columns), name
-
-
-def test_sequences_of_operations_are_mixed(made: SynthDataset) -> None:
     kinds = [
         {type(node) for node in post_order(root, lambda node: node.children) if not isinstance(node, Relation)}
         for root in made.expressions.values()
@@ -38,7 +35,7 @@ def test_sequences_of_operations_are_mixed(made: SynthDataset) -> None:
     assert any(len(found) >= 3 for found in kinds)
 
 
-def test_no_operation_is_trivial(made: SynthDataset) -> None:
+def test_no_operation_is_trivial_and_no_two_relations_have_the_same_tuples(made: SynthDataset) -> None:
     assert {SelectEqual, SelectConstant} <= {type(node) for node in nodes(made)}
     for node in nodes(made):
         if isinstance(node, Rename):
@@ -49,9 +46,6 @@ def test_no_operation_is_trivial(made: SynthDataset) -> None:
             assert not isinstance(node.child, Project)
         elif isinstance(node, SelectConstant | SelectEqual):
             assert 0 < len(evaluate(node, made.truth)) < len(evaluate(node.child, made.truth))
-
-
-def test_no_two_relations_have_the_same_tuples_and_none_has_too_few(made: SynthDataset) -> None:
     contents = [made.truth.table(relation.name).columns for relation in made.truth.schema]
     assert len({(len(columns), columns.tobytes()) for columns in contents}) == len(contents)
     assert min(columns.shape[1] for columns in contents) >= made.settings.least_tuples

@@ -184,6 +184,7 @@ def test_what_is_written_is_what_was_read_and_says_where_it_came_from(sales: Pat
         "test.txt",
         "train.txt",
         "valid.txt",
+        "values.safetensors",
     ]
 
 

@@ -199,3 +199,20 @@ def test_rows_that_the_import_did_not_have_are_new_by_key_or_by_all_cells(tmp_pa
     assert found(("id", "a", "b"), keyed, changed) == [False, True, False]
     loose = [(f"a{n % 3}", f"b{n % 4}") for n in range(24)]  # each comes twice
     assert found(("a", "b"), loose, [("a0", "b0")] * 3 + [("a0", "b9")]) == [False, False, True, True]
+
+
+def test_values_stay_in_step_with_rows_and_are_text_where_types_differ(tmp_path: Path) -> None:
+    script = "CREATE TABLE t (id INTEGER PRIMARY KEY, a{}, b TEXT, gone TEXT);"
+    rows = [(n, n + 0.5, f"b{n % 3}", f"g{n % 2}") for n in range(40)]
+    before = relatum.read(sqlite_of(tmp_path / "t.db", script.format(" REAL"), t=rows)).split
+    today = tmp_path / "today"
+    today.mkdir()
+    changed = [(n, n, f"c{n % 3}") for n in range(30, 50)]
+    sqlite_of(today / "t.db", "CREATE TABLE t (id INTEGER PRIMARY KEY, a INTEGER, b TEXT);", t=changed)
+    updated = read_more_rows(today / "t.db", store_of(before))
+    joined = joined_rows(store_of(before), updated, before)
+    found = [tuple(row.values()) for row in joined.values["t"]]
+    assert found == [(n, str(a), b, None) for n, a, b in changed] + [(n, str(a), b, gone) for n, a, b, gone in rows[:30]]
+    assert joined.values["t"]["a"].type == "VARCHAR"
+    for row, name in zip(found, named(joined, "t", "b"), strict=True):
+        assert name == f"t.b:{row[2]}"

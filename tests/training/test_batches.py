@@ -1,4 +1,4 @@
-"""Batches: every fact once per epoch, in an order that follows from seed and epoch alone."""
+"""Batches: every fact once, in an order that seed and epoch decide; pools of negatives of the size that was asked for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from relatum import Hypergraph
-from relatum.training.batches import Batch, epoch_batches, step_rng
+from relatum.training.batches import Batch, NegativeSampler, epoch_batches, step_rng
+from relatum.training.settings import TrainingSettings
 from support.made_models import made_graph
 from support.mistakes import mistake
 from support.strategies import Fact, hypergraphs
@@ -108,3 +109,35 @@ def test_every_batch_of_every_epoch_draws_its_own_numbers() -> None:
     }
     assert len(drawn) == 3 * 3 * 6
     assert step_rng(1, 2).random() == step_rng(1, 2, -1).random()
+
+
+FACTS = [("likes", f"a{i}", f"b{i % 3}") for i in range(10)] + [("city", f"c{i}") for i in range(90)]
+GRAPH = Hypergraph.of(FACTS)
+
+
+def pools(near: float, negatives: int) -> dict[str, list[str]]:
+    """Return the pool of one step of each relation, by names."""
+    candidates = NegativeSampler(GRAPH, TrainingSettings(num_negatives=negatives, in_relation_share=near))
+    steps = epoch_batches(GRAPH, 1000, 0, 0, mixed=False)
+    return {
+        GRAPH.schema[int(step[0].relations[0])].name: [
+            GRAPH.entities[int(entity)] for entity in candidates.draw(step, step_rng(0, 0, 0))[0]
+        ]
+        for step in steps
+    }
+
+
+def test_a_pool_has_the_size_and_share_that_was_asked_for() -> None:
+    for near in (0.0, 0.3, 1.0):
+        assert {len(pool) for pool in pools(near, 40).values()} == {40}
+    drawn = pools(near=0.5, negatives=20)
+    assert all(name[0] in "ab" for name in drawn["likes"][:10])
+    assert all(name[0] == "c" for name in drawn["city"][:10])
+    assert any(name[0] == "c" for name in drawn["likes"])
+    drawn = pools(near=0.9, negatives=100)["likes"]
+    assert sorted(drawn[:13]) == sorted({name for fact in FACTS if fact[0] == "likes" for name in fact[1:]})
+    assert sum(name[0] == "c" for name in drawn) > 50
+    drawn = pools(near=0.0, negatives=10_000)["likes"]
+    counts = np.unique(drawn, return_counts=True)[1]
+    assert len(counts) == len(GRAPH.entities)
+    assert counts.min() > 50

@@ -36,14 +36,11 @@ def seconds_of_training(clock: Clock, hands: Hands) -> float:
     return hands.moment - began
 
 
-def test_without_minutes_nothing_is_counted(hands: Hands) -> None:
+def test_training_has_all_minutes_but_without_any_nothing_is_counted(hands: Hands) -> None:
     clock = Clock(now=hands)
     clock.start_training()
     hands.moment += 1e6
     assert (clock.is_limited, clock.seconds(), clock.share()) == (False, 0, 0)
-
-
-def test_training_has_all_minutes_where_nothing_else_takes_time(hands: Hands) -> None:
     clock = Clock(2, now=hands)
     clock.start_training()
     hands.moment += 30
@@ -72,15 +69,12 @@ def test_the_latest_validation_and_save_count(hands: Hands) -> None:
     assert seconds_of_training(clock, hands) == 60 - 20 - 2 - 1 - 2 - 3
 
 
-def test_a_break_does_not_count(hands: Hands) -> None:
+def test_a_break_does_not_count_and_a_refit_has_as_much_time_as_training(hands: Hands) -> None:
     clock = Clock(1, now=hands)
     hands.moment += 5
     clock.start_training(40.0)
     assert clock.seconds() == 40
     assert seconds_of_training(clock, hands) == 60 - 5 - 40
-
-
-def test_a_refit_has_as_much_time_as_training(hands: Hands) -> None:
     clock = Clock(1, equal_parts=2, now=hands)
     take(clock, hands, "closing", 4)
     clock.start_training()

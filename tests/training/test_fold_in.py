@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 import numpy as np
 import pytest
 import torch
@@ -118,15 +120,106 @@ def test_one_entity_among_very_many_is_not_in_every_step() -> None:
     assert np.flatnonzero((fitted["entities"] != start["entities"]).any(1).numpy()).tolist() == [7]
 
 
-def test_facts_with_entities_are_those_by_a_loop_each_once() -> None:
+def test_facts_are_found_by_a_loop_and_parameters_that_are_no_numbers_are_an_error() -> None:
     graph = Hypergraph.union([made_graph(), made_graph()])
     names = {graph.entities[number] for number in NEW.tolist()}
     expected = sorted({fact for fact in graph if names & set(fact[1:])})
     assert sorted(facts_with(graph, NEW)) == expected
-
-
-def test_parameters_that_are_no_numbers_are_an_error() -> None:
     case, start = begun("hype")
     start["relations"] = torch.full_like(start["relations"], torch.nan)
     with mistake("not-finite"):
         fold_in(case.model, start, case.graph, NEW, TRAINING)
+
+
+FACTS = [
+    ("likes", "ann", "tea"),
+    ("likes", "bob", "tea"),
+    ("likes", "cat", "cake"),
+    ("likes", "new", "tea"),
+    ("likes", "new", "cake"),
+    ("serves", "inn", "tea", "noon"),
+    ("serves", "bar", "tea", "night"),
+    ("serves", "pub", "tea", "noon"),
+    ("serves", "hut", "pie", "noon"),
+    ("odd", "twin", "lonely"),
+    ("odd", "ann", "bob"),
+    ("rare", "alone"),
+]
+
+
+@pytest.fixture
+def no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folding, "_NOISE", 0.0)
+
+
+def rows_of(name: str, new: list[str], facts: list[tuple[str, ...]] = FACTS) -> tuple[Hypergraph, Parameters, Parameters]:
+    graph = Hypergraph.of(facts)
+    case = made_case(name, graph)
+    before = case.parameters()
+    chosen = np.sort(graph.entities.ids(new)).astype(np.int64)
+    before["entities"][torch.from_numpy(chosen)] = torch.nan  # nobody may look at these
+    return graph, before, init_new_entities(case.model, before, graph, chosen, seed=0)
+
+
+def by_hand(graph: Hypergraph, entities: torch.Tensor, name: str, new: set[str]) -> torch.Tensor:
+    keep: dict[tuple[object, ...], set[str]] = defaultdict(set)
+    for relation, *fact in graph:
+        for position, entity in enumerate(fact):
+            for place, other in enumerate(fact):
+                if place != position:
+                    keep[relation, position, place, other].add(entity)
+    shares: dict[str, float] = defaultdict(float)
+    for company_of in keep.values():
+        known = company_of - new
+        if name in company_of and known:
+            for entity in known:
+                shares[entity] += 1 / len(known)
+    total = sum(share**2 for share in shares.values())
+    return sum(share**2 / total * entities[graph.entities.id(entity)] for entity, share in shares.items())  # type: ignore[return-value]
+
+
+@pytest.mark.usefixtures("no_noise")
+@pytest.mark.parametrize("name", MODELS)
+def test_an_entity_starts_between_those_in_its_company(name: str) -> None:
+    new = {"new", "inn", "tea"}
+    graph, before, after = rows_of(name, sorted(new))
+    for entity in ("new", "inn"):
+        expected = by_hand(graph, before["entities"], entity, new)
+        assert torch.allclose(after["entities"][graph.entities.id(entity)], expected, atol=1e-5), entity
+
+
+@pytest.mark.usefixtures("no_noise")
+def test_without_company_places_tell_and_without_these_the_mean_of_all() -> None:
+    graph, before, after = rows_of("reale", ["lonely", "twin", "alone"])
+    rows, ids = before["entities"], graph.entities.ids
+    assert torch.allclose(after["entities"][graph.entities.id("twin")], rows[ids(["ann"])][0])
+    assert torch.allclose(after["entities"][graph.entities.id("lonely")], rows[ids(["bob"])][0])
+    known = [name for name in graph.entities if name not in ("lonely", "twin", "alone")]
+    assert torch.allclose(after["entities"][graph.entities.id("alone")], rows[ids(known)].mean(0), atol=1e-6)
+
+
+@pytest.mark.usefixtures("no_noise")
+def test_nothing_but_the_rows_of_new_entities_differs() -> None:
+    graph, before, after = rows_of("m-cp", ["new", "tea"])
+    others = [number for number, name in enumerate(graph.entities) if name not in ("new", "tea")]
+    assert torch.equal(after["entities"][others], before["entities"][others])
+    assert after["relations"] is before["relations"]
+    assert torch.isfinite(after["entities"]).all()
+
+
+@pytest.mark.usefixtures("no_noise")
+def test_company_that_very_many_keep_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folding, "_MANY", 1)
+    graph, before, after = rows_of("reale", ["new"])  # tea is liked by two, cake by one
+    assert torch.allclose(after["entities"][graph.entities.id("new")], before["entities"][graph.entities.id("cat")])
+
+
+@pytest.mark.usefixtures("no_noise")
+def test_noise_parts_what_would_start_alike_and_follows_from_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folding, "_NOISE", 0.1)
+    facts = [*FACTS, ("likes", "new2", "tea"), ("likes", "new2", "cake")]
+    graph, _, first = rows_of("reale", ["new", "new2"], facts)
+    _, _, again = rows_of("reale", ["new", "new2"], facts)
+    one, two = (first["entities"][graph.entities.id(name)] for name in ("new", "new2"))
+    assert not torch.equal(one, two)
+    assert torch.equal(first["entities"], again["entities"])

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 import torch
 
-from relatum import Hypergraph
+import relatum
+from relatum import Hypergraph, memory
+from relatum.errors import SettingError
 from relatum.kernels import parallel
 from relatum.models import MODELS
 from relatum.models.base import Parameters
@@ -94,14 +96,11 @@ def test_a_watcher_is_told_of_every_step_epoch_validation_and_the_end(case: Case
     assert sum(in_steps) / facts == pytest.approx(next(said["loss"] for event, _, said in told if event == "epoch"))
 
 
-def test_training_ends_when_patience_does(case: Case) -> None:
+def test_training_ends_when_patience_does_which_a_better_validation_renews(case: Case) -> None:
     settings = changed(epochs=50, validate_every=2, patience=3)
     state = run(case, settings, validate=scripted([0.1, 0.5, 0.5, 0.4, 0.2, 0.9]))
     assert (state.epoch, state.best_epoch, state.best_score, state.stale) == (10, 4, 0.5, 3)
     assert state.done
-
-
-def test_a_better_validation_renews_patience(case: Case) -> None:
     state = run(case, changed(epochs=50, patience=2), validate=scripted([0.3, 0.1, 0.4, 0.1, 0.2, 0.9]))
     assert (state.epoch, state.best_epoch) == (5, 3)
 
@@ -125,7 +124,7 @@ def test_the_best_parameters_are_a_copy_that_later_steps_do_not_change(case: Cas
     assert not any(state.best[name] is state.parameters[name] for name in state.best)
 
 
-def test_validation_decides_what_is_kept_and_nothing_else(case: Case) -> None:
+def test_validation_decides_what_is_kept_or_else_the_last_parameters_are(case: Case) -> None:
     rising, falling = Events(), Events()
     first = run(case, validate=scripted([1.0, 2.0, 3.0]), watch=rising)
     second = run(case, validate=scripted([3.0, 2.0, 1.0]), watch=falling)
@@ -134,9 +133,6 @@ def test_validation_decides_what_is_kept_and_nothing_else(case: Case) -> None:
     assert same(first.parameters, third.parameters)
     assert same(first.best, rising.parameters[2])
     assert same(second.best, rising.parameters[0])
-
-
-def test_without_validation_the_last_parameters_are_the_best(case: Case) -> None:
     state = run(case)
     assert same(state.best, state.parameters)
     assert state.best_epoch == state.epoch == 3
@@ -212,13 +208,10 @@ def test_any_candidates_give_the_same_bits_on_any_threads(candidates: str) -> No
     assert same(first.history, second.history)
 
 
-def test_repeated_facts_are_seen_once(case: Case) -> None:
+def test_repeated_facts_are_seen_once_and_torch_has_its_threads_back(case: Case) -> None:
     twice = Hypergraph.union([case.graph, case.graph])
     assert len(twice) == 2 * len(case.graph)
     assert same(train(case.model, twice, SHORT, 0).parameters, run(case).parameters)
-
-
-def test_torch_has_its_threads_back(case: Case) -> None:
     torch.set_num_threads(2)
     run(case)
     assert torch.get_num_threads() == 2
@@ -271,3 +264,22 @@ def test_a_running_mean_over_epochs_is_what_is_validated_and_kept(case: Case) ->
         assert all(torch.allclose(judged[number][name], mean[name], atol=1e-6) for name in mean)
     assert all(torch.equal(state.best[name], judged[-1][name]) for name in mean)
     assert any(not torch.equal(state.best[name], state.parameters[name]) for name in mean)
+
+
+@pytest.mark.parametrize("model", ["reale", "hype", "getd", "g-mpnn"])
+@pytest.mark.parametrize("dim", [10**11, 10**18])
+def test_a_dim_without_end_is_one_line(model: str, dim: int) -> None:
+    with pytest.raises(SettingError) as caught:
+        relatum.fit("example", model=model, recipe="fast", dim=dim, progress=False)
+    assert caught.value.place == "model.dim"
+    assert caught.value.code in ("too-large-to-train", "unreadable-value")  # by what the first table would hold
+
+
+def test_entities_times_dim_are_held_against_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = [("likes", f"e{number}", f"e{number + 1}") for number in range(1000)]
+    monkeypatch.setattr(memory, "free", lambda: 1 << 20)
+    with mistake("too-large-to-train") as caught:
+        relatum.fit(facts, recipe="fast", dim=20_000, epochs=1, progress=False)
+    assert "\n" not in str(caught.value)
+    monkeypatch.setattr(memory, "_free_bytes", lambda: None)  # where nobody says, nothing is refused
+    relatum.fit(facts[:20], recipe="fast", dim=20, epochs=1, evidence=False, progress=False)

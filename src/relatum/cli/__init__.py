@@ -16,6 +16,7 @@ from relatum.cli.clean import clean
 from relatum.cli.demo import demo
 from relatum.cli.evaluate import evaluate
 from relatum.cli.explain import doubt, explain
+from relatum.cli.export import export
 from relatum.cli.fill import fill
 from relatum.cli.imports import import_tables
 from relatum.cli.paper import figures, tables
@@ -57,6 +58,7 @@ for verb in (
     explain,
     doubt,
     fill,
+    export,
     predict,
     embeddings,
     query.query,

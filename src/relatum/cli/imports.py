@@ -172,7 +172,7 @@ def _print_tables(imported: Imported, out: Path) -> None:
     cells = [
         (
             *(each.table, each.column, each.type, each.outcome, each.kind or "-", each.relation or "-"),
-            *(_count(each.nulls), _count(each.distinct), each.why),
+            *(_count(each.nulls), _count(each.distinct), "; ".join(filter(None, (each.why, each.lost)))),
         )
         for each in imported.columns
     ]

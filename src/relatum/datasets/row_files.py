@@ -79,6 +79,7 @@ class _ColumnAbout(TypedDict):
     name: str
     type: str
     read_as: str | None
+    own_type: str | None
 
 
 class _TableAbout(TypedDict):
@@ -86,7 +87,9 @@ class _TableAbout(TypedDict):
     columns: list[_ColumnAbout]
 
 
-class _ValuesAbout(TypedDict):
+class ValuesAbout(TypedDict):
+    """What a file of values says about itself."""
+
     tables: list[_TableAbout]
 
 
@@ -96,7 +99,7 @@ def _save_values(path: Path, values: Mapping[str, StoredTable]) -> None:
     for number, table in enumerate(values.values()):
         columns = []
         for index, one in enumerate(table.columns):
-            columns.append({"name": one.name, "type": one.type, "read_as": one.read_as})
+            columns.append({"name": one.name, "type": one.type, "read_as": one.read_as, "own_type": one.own_type})
             arrays[f"{number}/{index}"] = one.data
             if one.missing is not None:
                 arrays[f"{number}/{index}/missing"] = one.missing
@@ -113,7 +116,7 @@ def _load_values(path: Path) -> dict[str, StoredTable]:
     if stored is None:
         raise DataError("damaged-rows", "damaged, or of another version", place=path, remedy="import the tables again")
     found = {}
-    for number, table in enumerate(read(_ValuesAbout, stored.about)["tables"]):
+    for number, table in enumerate(read(ValuesAbout, stored.about)["tables"]):
         columns = tuple(_column(one, f"{number}/{index}", stored.arrays) for index, one in enumerate(table["columns"]))
         found[table["name"]] = StoredTable(table["name"], columns)
     return found
@@ -121,7 +124,10 @@ def _load_values(path: Path) -> dict[str, StoredTable]:
 
 def _column(about: _ColumnAbout, name: str, arrays: Mapping[str, npt.NDArray[Any]]) -> StoredColumn:
     texts = Texts(arrays[f"{name}/texts"], arrays[f"{name}/starts"]) if f"{name}/texts" in arrays else None
-    return StoredColumn(about["name"], about["type"], arrays[name], arrays.get(f"{name}/missing"), texts, about["read_as"])
+    words = about["read_as"], about["own_type"]
+    column = StoredColumn(about["name"], about["type"], arrays[name], arrays.get(f"{name}/missing"), texts, *words)
+    column.check_texts()
+    return column
 
 
 def _table(schema: TableSchema, number: int, arrays: dict[str, npt.NDArray[Any]]) -> RowTable:

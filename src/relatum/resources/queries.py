@@ -14,7 +14,7 @@ from relatum.resources.answers import complete, score
 from relatum.resources.cursor import is_sql
 from relatum.resources.facts import known_fact
 from relatum.resources.limits import MOST_ANSWERS, bounded, bounded_seconds, bounded_text
-from relatum.resources.references import EntityRef, FactRef, entity_ref, fact_ref, role_names
+from relatum.resources.references import EntityRef, FactRef, condition_ref, fact_ref, role_names, value_ref
 from relatum.runs.answers import Question, parse_question
 from relatum.runs.definitions import defined_schema
 from relatum.runs.query_rows import QueryRow, QueryRows, WitnessFact
@@ -176,14 +176,17 @@ def _fact(run: Run, question: Question) -> QueryAnswers:
 
 
 def _item(run: Run, row: QueryRow) -> QueryItem:
-    values = tuple(entity_ref(run, name) for name in row.entities)
+    texts = row.shown or tuple(map(str, row.values))
+    values = tuple(value_ref(run, name, text) for name, text in zip(row.entities, texts, strict=True))
     return QueryItem(values, row.probability, row.known, row.proven, _witness(run, row.witness))
 
 
 def _witness(run: Run, facts: Sequence[WitnessFact]) -> tuple[WitnessItem, ...]:
     found = []
     for one in facts:
-        if one.known:
+        if one.is_condition:
+            ref = condition_ref(run, one.relation, one.entities, known=one.known, probability=one.probability)
+        elif one.known:
             ref = known_fact(run, one.relation, one.entities)
         else:
             ref = fact_ref(run, one.relation, one.entities, probability=one.probability)

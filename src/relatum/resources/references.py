@@ -20,12 +20,14 @@ class EntityRef:
         type: what it is where it came from a table: `items`; None where that is not known.
         interval: of a number or a date, the least and the greatest that it can be, or that are stored where there are
             several; None where it is exact, or no such value.
+        is_value: whether it is no entity, but a value that is stored.
     """
 
     name: str
     label: str | None = None
     type: str | None = None
     interval: str | None = None
+    is_value: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class FactRef:
         probability: how likely it is, 1 if it is known; None where that was not worked out.
         source: the split part that holds it (`train`, `valid` or `test`), `derived` if it follows by definition,
             `assumed` if it was taken as true for this question, None if it is not known.
+        is_condition: whether the relation is a condition of the query on the cells of a row, `film: length > 120`.
     """
 
     relation: str
@@ -50,6 +53,7 @@ class FactRef:
     known: bool
     probability: float | None = None
     source: str | None = None
+    is_condition: bool = False
 
 
 def entity_ref(run: Run, name: str, interval: str | None = None, *, known: bool = False) -> EntityRef:
@@ -65,6 +69,11 @@ def entity_ref(run: Run, name: str, interval: str | None = None, *, known: bool 
         value = name.removeprefix(f"{found}:" if found else "")
         return EntityRef(name, beside(value, interval, is_known=known), found, interval)
     return EntityRef(name, run.labels.of(name), found)
+
+
+def value_ref(run: Run, entity: str | None, text: str) -> EntityRef:
+    """Return the reference to what stands in a row: an entity, or a value that is none."""
+    return EntityRef(text, is_value=True) if entity is None else entity_ref(run, entity)
 
 
 def fact_ref(
@@ -95,6 +104,14 @@ def stored_ref(run: Run, relation: str, ids: Sequence[int], source: str | None) 
     """Return the reference to a fact of entities by their ids, which a split part holds with the values that are stored."""
     shown = run.shown_values.fact(relation, ids, known=source is not None)
     return fact_ref(run, relation, shown.names, intervals=shown.intervals, source=source)
+
+
+def condition_ref(run: Run, relation: str, entities: Sequence[str], *, known: bool, probability: float) -> FactRef:
+    """Return the reference to what a query demands of a row, as to a fact."""
+    roles = tuple(map(str, range(len(entities))))
+    text = as_written(relation) + write_arguments(tuple(entities))
+    refs = tuple(entity_ref(run, name) for name in entities)
+    return FactRef(relation, refs, roles, text, known, probability, is_condition=True)
 
 
 def role_names(run: Run, relation: str) -> tuple[str, ...]:

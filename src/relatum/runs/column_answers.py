@@ -127,6 +127,12 @@ class ColumnTruths:
             found[number, : len(rows)], values[number, : len(rows)] = rows, likely
         return found, values, np.zeros(len(lists))
 
+    def all(self) -> tuple[Ids, Float64]:
+        """Return all facts about rows with a gap, int32[2, n], the likeliest first, and how likely they are."""
+        values, rows, worth = self._by_value
+        order = np.argsort(-worth, kind="stable")
+        return np.stack([self._rows[rows[order]], values[order]]).astype(np.int32), worth[order]
+
     def values(self, facts: Ids) -> Float64:
         """Return how likely it is that rows have values, int32[2, n]; 0 for a row that has another."""
         where, there = self._where(facts[0])

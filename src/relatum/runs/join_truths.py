@@ -101,7 +101,7 @@ class RunTruths:
     def _new(self, relation: str, position: int, questions: Ids, k: int) -> tuple[Ids, Float64, Float64]:
         """Return the best answers that are not known, their values, and what others are at most."""
         scorer, number = self._scorer(relation, position), self._run.schema.id(relation)
-        if (column := self._column(relation)) is not None:
+        if (column := self.column(relation)) is not None:
             found, likely, most = column.best(position, questions, k)
             return found, self._counted(likely), most
         entities, scores = scorer.top(position, questions, k)
@@ -125,7 +125,7 @@ class RunTruths:
         if not len(others):
             return found
         columns = facts[:, others]
-        if (column := self._column(relation)) is not None:
+        if (column := self.column(relation)) is not None:
             found[others] = self._counted(column.values(columns))
             return found
         opened = columns.copy()
@@ -149,6 +149,17 @@ class RunTruths:
         for column, entity in enumerate(given):
             if entity is not None:
                 facts = facts[:, facts[column] == entity]
+        if (cells := self.column(relation)) is not None:
+            new, likely = cells.all()
+            likely = self._counted(likely)
+            there = likely > 0
+            for column, entity in enumerate(given):
+                there &= (new[column] == entity) | (entity is None)
+            columns, values = (
+                np.concatenate([facts, new[:, there]], axis=1),
+                np.append(np.ones(facts.shape[1]), likely[there]),
+            )
+            return BestFacts(columns, values, 0.0)
         if facts.shape[1] >= k:
             return BestFacts(facts, np.ones(facts.shape[1]), self._cap)
         if isinstance(self._run.model, ReAlE):
@@ -177,11 +188,13 @@ class RunTruths:
         return new, found.proven
 
     def fact_values(self, relation: str, facts: Ids) -> Float64:
-        """Return the values of facts that answer no question: known or, by what the model says alone, likely.
+        """Return the values of facts that answer no question: known or, of what is no cell by the model alone, likely.
 
         A probability of the calibration assumes that facts are as common as others; there are as many others as candidates.
         """
         number, known = self._run.model.schema.id(relation), self.known(relation, facts)
+        if (cells := self.column(relation)) is not None:  # how likely it is does not depend on what is asked
+            return np.where(known, float(self._known_count), self._counted(cells.values(facts)))
         if self._run.calibration is None or not facts.shape[1]:
             return (known & self._known_count).astype(np.float64)
         scores = score(
@@ -233,7 +246,7 @@ class RunTruths:
                 self._scorers.popitem(last=False)
         return found
 
-    def _column(self, relation: str) -> ColumnTruths | None:
+    def column(self, relation: str) -> ColumnTruths | None:
         """Return what fills the cells of a relation that is a column of a table; with facts held out nothing does."""
         if relation not in self._columns:
             rows = self._scorer(relation, 0).entities(0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 
-from relatum.algebra import Expression, Filter, Intersection, Join, Product
+from relatum.algebra import Difference, Expression, Filter, Intersection, Join, Product
 from relatum.algebra.lexer import as_written
 from relatum.algebra.node import post_order
 from relatum.data.schema import RelationSchema
@@ -32,6 +32,11 @@ def has_joins(expression: Expression) -> bool:
     """Return whether an expression has operations that only joins answer: the others have closed forms."""
     nodes = post_order(expression, lambda node: node.children)
     return any(isinstance(node, Join | Product | Intersection | Filter) for node in nodes)
+
+
+def has_negations(expression: Expression) -> bool:
+    """Return whether something must not be, which a prediction may make less likely."""
+    return any(isinstance(node, Difference) for node in post_order(expression, lambda node: node.children))
 
 
 def joined_rows(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from relatum.algebra import Expression
@@ -11,6 +13,7 @@ from relatum.algebra.column_types import column_types_of
 from relatum.algebra.lexer import as_written
 from relatum.formatting import percent
 from relatum.inference.answer_sets import Limit
+from relatum.joins import answering as joins
 from relatum.joins.answering import JoinAnswer
 from relatum.records import Records
 from relatum.runs.join_truths import CAP
@@ -27,9 +30,14 @@ class WitnessFact:
     known: bool
     negated: bool = False  # whether the row rests on it being false
     shown: tuple[str, ...] = ()  # the entities as people read them
+    is_condition: bool = False  # whether it is what the query demands of the cells of a row: `film: length > 120`
 
     def __str__(self) -> str:
-        fact = f"{as_written(self.relation)}({', '.join(map(as_written, self.shown or self.entities))})"
+        fact = (
+            f"{self.relation} ({self.shown[0]})"
+            if self.is_condition
+            else f"{as_written(self.relation)}({', '.join(map(as_written, self.shown or self.entities))})"
+        )
         how = "known" if self.known else percent(self.probability)
         return f"not {fact}, which is {how}" if self.negated else f"{fact}: {how}"
 
@@ -45,7 +53,7 @@ class QueryRow:
 
     Attributes:
         values: what stands in each column, as in the table that it came from.
-        entities: the entities that these are.
+        entities: the entities that these are; None for a value that is none.
         probability: of all facts that the row rests on together.
         known: whether the row follows exactly from known facts.
         proven: whether there is surely no better row but those above it.
@@ -54,8 +62,8 @@ class QueryRow:
         shown: the values as people read them.
     """
 
-    values: tuple[str, ...]
-    entities: tuple[str, ...]
+    values: tuple[Any, ...]
+    entities: tuple[str | None, ...]
     probability: float
     known: bool
     proven: bool
@@ -63,7 +71,7 @@ class QueryRow:
     columns: tuple[str, ...]
     shown: tuple[str, ...] = ()
 
-    def __getitem__(self, column: str | int) -> str:
+    def __getitem__(self, column: str | int) -> Any:
         """Return what stands in a column, by its name or number."""
         return self.values[column if isinstance(column, int) else self.columns.index(column)]
 
@@ -73,7 +81,18 @@ class QueryRow:
 
     def to_json(self) -> dict[str, Any]:
         """Return the row as plain data, witness included."""
-        return {**self.to_dict(), "proven": self.proven, "witness": [fact.to_dict() for fact in self.witness]}
+        values = {name: plain_value(value) for name, value in zip(self.columns, self.values, strict=True)}
+        witness = [fact.to_dict() for fact in self.witness]
+        return {**values, "probability": self.probability, "known": self.known, "proven": self.proven, "witness": witness}
+
+
+def plain_value(value: Any) -> Any:
+    """Return a value as JSON has it: dates and times as text, decimals as numbers."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float | Decimal):
+        return float(value) if math.isfinite(value) else str(value)
+    return str(value)
 
 
 class QueryRows(Records[QueryRow]):
@@ -148,14 +167,21 @@ class Asked:
         names = run.entities
         entities = tuple(names[answer.entities[position]] for position in self.positions)
         values = tuple(name.removeprefix(prefix) for name, prefix in zip(entities, prefixes, strict=True))
-        witness = []
-        for fact in answer.witness:
-            called = tuple(names[one] for one in fact.entities)
-            shown = run.shown(fact.relation, called)
-            witness.append(WitnessFact(fact.relation, called, fact.value, fact.known, fact.negated, shown))
+        witness = witness_facts(run, answer.witness)
         labels = tuple(run.labels.of(name) for name in entities)
         shown = tuple(
             value if label is None or label == value else f"{label} ({value})"
             for value, label in zip(values, labels, strict=True)
         )
-        return QueryRow(values, entities, answer.value, known, answer.proven, tuple(witness), self.columns, shown)
+        return QueryRow(values, entities, answer.value, known, answer.proven, witness, self.columns, shown)
+
+
+def witness_facts(run: Trained, facts: Iterable[joins.WitnessFact]) -> tuple[WitnessFact, ...]:
+    """Return the facts that a row rests on by the names of their entities."""
+    witness = []
+    for fact in facts:
+        called = tuple(run.entities[one] for one in fact.entities)
+        is_condition = fact.relation not in run.schema
+        shown = tuple(map(run.shown_entity, called)) if is_condition else run.shown(fact.relation, called)
+        witness.append(WitnessFact(fact.relation, called, fact.value, fact.known, fact.negated, shown, is_condition))
+    return tuple(witness)

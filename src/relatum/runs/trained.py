@@ -395,6 +395,11 @@ class Trained:
         between = intervals or (None,) * len(entities)
         return tuple(beside(text, one, is_known=known) for text, one in zip(texts, between, strict=True))
 
+    def shown_entity(self, name: str) -> str:
+        """Return an entity that is a row as people read it: `Rock (1)` for `Genre:1`."""
+        types = (one for one in self.entity_types if name.startswith(f"{one}:"))
+        return self._shown(name, ColumnType(next(types, None)), named=True)
+
     def _shown(self, name: str, column_type: ColumnType | None, named: bool) -> str:
         value = name.removeprefix(column_type.prefix) if named and column_type is not None else name
         label = self.labels.of(name)

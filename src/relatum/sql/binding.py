@@ -15,6 +15,7 @@ from relatum.sql.bound import (
     BoundQuery,
     BoundSelect,
     BoundSetOperation,
+    Demand,
     Either,
     Equality,
     HasRow,
@@ -24,7 +25,7 @@ from relatum.sql.bound import (
 )
 from relatum.sql.catalog import Catalog, CatalogTable
 from relatum.sql.scope import Scope, matching, references_of
-from relatum.sql.syntax import SET_OPERATIONS, ColumnName, Constant, Name, Syntax, bare, parts_of
+from relatum.sql.syntax import DIALECT, PREDICATES, SET_OPERATIONS, ColumnName, Constant, Name, Syntax, bare, parts_of
 from relatum.time_limit import check_time
 
 with optional("sqlglot", extra="sql"):
@@ -46,9 +47,14 @@ _Item = ColumnName | Constant | _All
 
 
 class Binder:
-    """Finds the names of one text; `evaluated` turns the queries of FROM and WITH into expressions."""
+    """Finds the names of one text; `evaluated` turns the queries of FROM and WITH into expressions.
+
+    Attributes:
+        values: the stored values that constants mean, by where these begin.
+    """
 
     def __init__(self, catalog: Catalog, syntax: Syntax, evaluated: Callable[[BoundQuery], Evaluated]) -> None:
+        self.values: dict[int, str] = {}
         self._catalog, self._syntax, self._evaluated = catalog, syntax, evaluated
         self._refusals = syntax.refusals
 
@@ -121,9 +127,23 @@ class Binder:
                 conditions += self._join(one, source, at, group, scope, named)
             group = [*group, source]
         conditions += [self._condition(one, scope, named) for one in self._syntax.conditions(select)]
-        outputs, names = self._outputs(select, scope) if is_read else self._unread(select, scope)
-        at = self._syntax.offset(select)
-        return BoundSelect(tuple(scope.sources), Both(tuple(conditions)), outputs, names, at)
+        at, condition = self._syntax.offset(select), Both(tuple(conditions))
+        if not is_read:
+            self._unread(select, scope)
+            return BoundSelect(tuple(scope.sources), condition, (), (), at)
+        shown, names = self._outputs(select, scope)
+        outputs, looked_up = zip(*(self._looked_up(one, select) for one in shown), strict=True)
+        return BoundSelect(tuple(scope.sources), condition, outputs, names, at, looked_up)
+
+    def _looked_up(self, column: Reference, select: exp.Select) -> tuple[Reference, str | None]:
+        """Return what a column of the result is of predicted rows: itself, or the key by which it is looked up."""
+        if _use(column) in ("cell", "key"):
+            return column, None
+        table = column.source.table
+        if select is not self._syntax.query or table is None or table.key is None:
+            reason = f"{column} is in no fact, and nothing is predicted of it"
+            raise self._syntax.for_stored_rows(select, reason)
+        return Reference(column.source, table.key), column.name
 
     def _source(self, node: exp.Expr, scope: Scope, named: _Named) -> tuple[Source, int]:
         """Return a table of FROM, and where it begins."""
@@ -170,7 +190,7 @@ class Binder:
     ) -> list[BoundCondition]:
         kind, method = str(join.args.get("kind") or ""), str(join.args.get("method") or "")
         on, using = join.args.get("on"), join.args.get("using") or ()
-        if kind not in ("", "CROSS", "INNER") or method not in ("", "NATURAL"):
+        if join.args.get("side") or kind not in ("", "CROSS", "INNER") or method not in ("", "NATURAL"):
             raise self._refusals.at(at, f"{method or kind} JOIN is not supported")
         if bool(on) + bool(using) + (kind == "CROSS") + bool(method) > 1:
             raise self._refusals.at(at, "a join has one of ON, USING, NATURAL and CROSS")
@@ -208,14 +228,13 @@ class Binder:
             return _All(self._syntax.name_of(node.args["table"])), alias, at
         return self._syntax.term(node), alias, at
 
-    def _unread(self, select: exp.Select, scope: Scope) -> tuple[tuple[Reference, ...], tuple[str, ...]]:
+    def _unread(self, select: exp.Select, scope: Scope) -> None:
         for node in select.expressions:
             item, _, _ = self._item(node)
             if isinstance(item, ColumnName):
                 scope.column(item)
             elif isinstance(item, _All) and item.table is not None:
                 scope.table(item.table)
-        return (), ()
 
     def _outputs(self, select: exp.Select, scope: Scope) -> tuple[tuple[Reference, ...], tuple[str, ...]]:
         found: dict[str, Reference] = {}
@@ -225,12 +244,10 @@ class Binder:
                 if alias is not None:
                     raise self._refusals.at(at, "* has no alias")
                 wanted = scope.visible() if item.table is None else references_of(scope.table(item.table))
-                wanted = [one for one in wanted if _use(one) in ("cell", "key")]
             elif isinstance(item, Constant):
-                raise self._refusals.at(at, f"a constant ({item.text}) as a column is not supported: select columns")
+                raise self._syntax.for_stored_rows(node, f"predicted rows show no constant ({item.text})")
             else:
                 wanted = [scope.column(item)]
-                self._check_use(wanted[0], at)
             for one in wanted:
                 if one in found.values():
                     raise self._refusals.at(at, f"{one} is selected twice", "name-taken")
@@ -255,14 +272,65 @@ class Binder:
                 return Both(parts) if isinstance(node, exp.And) else Either(parts)
             case exp.Not():
                 return negated(self._condition(node.this, scope, named))
-            case exp.EQ() | exp.NEQ():
+            case exp.EQ() | exp.NEQ() if self._is_about_entities(node, scope):
                 left, right = self._syntax.term(node.this), self._syntax.term(node.args["expression"])
                 return self._comparison(left, right, isinstance(node, exp.EQ), self._syntax.offset(node), scope)
             case exp.Exists():
                 return self._has_row(self.query(node.this, scope, named, is_read=False), ())
-            case exp.In():
+            case exp.In() if node.args.get("query") is not None or self._is_about_entities(node, scope):
                 return self._membership(node, scope, named)
+            case _ if type(node) in PREDICATES:
+                return self._demand(node, scope)
         raise self._syntax.no_condition(node)
+
+    def _is_about_entities(self, node: exp.Expr, scope: Scope) -> bool:
+        """Return whether a comparison is one of entities, which facts decide, and not of stored values."""
+        if isinstance(node, exp.In) and not node.expressions:
+            raise self._syntax.refused(node, "IN () without values is not supported")
+        parts = [node.this, *(node.expressions if isinstance(node, exp.In) else [node.args["expression"]])]
+        if not all(
+            isinstance(bare(one), exp.Column | exp.Literal | exp.Subquery | exp.Select | exp.Tuple | exp.Neg)
+            for one in parts
+        ):
+            return False
+        columns = [scope.column(self._column_name(one)) for one in parts if isinstance(bare(one), exp.Column)]
+        if len(columns) == 1 and _use(columns[0]) == "label":
+            return True
+        return bool(columns) and not any(
+            _use(one) in ("row", "label") or self._catalog.is_grouped(one.column_type) for one in columns
+        )
+
+    def _demand(self, node: exp.Expr, scope: Scope) -> Demand:
+        """Return what a condition demands of the values of one row, each of which is stored or predicted."""
+        if (query := node.find(exp.Select, exp.Subquery)) is not None:
+            raise self._syntax.for_stored_rows(query, "predicted rows are compared with no query as a value")
+        copy, plain = node.copy(), node.copy()
+        found = [(one, scope.column(self._column_name(one))) for one in copy.find_all(exp.Column)]
+        sources = dict.fromkeys(column.source for _, column in found)
+        if not sources:
+            raise self._syntax.for_stored_rows(node, "a condition on predicted rows names a column")
+        if len(sources) > 1:
+            several = " and ".join(dict.fromkeys(str(column) for _, column in found))
+            raise self._syntax.for_stored_rows(
+                node, f"{several} are of two rows, and predicted values are compared within one"
+            )
+        (source,) = sources
+        if source.table is None or source.table.key is None:
+            reason = f"predicted rows of {source.name} are compared by = and <> alone, for they have no key"
+            raise self._syntax.for_stored_rows(node, reason)
+        for one, column in found:
+            one.replace(exp.column(exp.to_identifier(column.name, quoted=True)))
+        for one in plain.find_all(exp.Column):
+            one.replace(exp.column(one.this.copy()))
+        text, sql = plain.sql(dialect=DIALECT), copy.sql(dialect=DIALECT)
+        return Demand(source, sql, text, tuple(dict.fromkeys(column.name for _, column in found)))
+
+    def _column_name(self, node: exp.Expr) -> ColumnName:
+        """Return the name that a column is."""
+        term = self._syntax.term(node)
+        if isinstance(term, Constant):
+            raise self._syntax.unlisted(node)
+        return term
 
     def _comparison(
         self, left: ColumnName | Constant, right: ColumnName | Constant, equal: bool, at: int, scope: Scope
@@ -296,8 +364,6 @@ class Binder:
         left, at, query = node.this, self._syntax.offset(node), node.args.get("query")
         if query is None:
             term = self._syntax.term(left)
-            if not node.expressions:
-                raise self._refusals.at(at, "IN () without values is not supported")
             listed = [(self._syntax.term(one), self._syntax.offset(one)) for one in node.expressions]
             return Either(tuple(self._comparison(term, one, True, where, scope) for one, where in listed))
         terms = [self._syntax.term(one) for one in (left.expressions if isinstance(left, exp.Tuple) else [left])]
@@ -343,27 +409,28 @@ class Binder:
     def _check_types(self, left: Reference, right: Reference, at: int) -> None:
         types = [one.column_type.entity_type if one.column_type is not None else None for one in (left, right)]
         if None not in types and types[0] != types[1]:
-            raise self._refusals.at(
-                at, f"{left} holds entities of type {types[0]!r} and {right} of type {types[1]!r}: they are never the same"
+            reason = f"{left} holds entities of type {types[0]!r} and {right} of type {types[1]!r}: they are never the same"
+            raise self._syntax.stored_rows_only(at, reason)
+        if any(self._catalog.is_grouped(one.column_type) for one in (left, right)):
+            raise self._syntax.stored_rows_only(
+                at, f"{left} and {right} are compared by their values, which two predicted rows lack"
             )
 
     def _check_use(self, column: Reference, at: int) -> None:
-        if _use(column) == "label":
-            raise self._refusals.at(
-                at,
-                f"{column} is what rows are called, and is there for = and <> with a text alone: it is shown with the key",
-                "name-taken",
-            )
-        if _use(column) == "row":
-            raise self._refusals.at(
-                at, f"{column} is kept with the rows alone: no relation has it, so nothing is predicted of it"
-            )
+        if _use(column) in ("label", "row"):
+            raise self._syntax.stored_rows_only(at, f"{column} is in no fact, and nothing is predicted of it")
 
     def _entity(self, constant: Constant, column: Reference) -> str:
+        if self._catalog.is_grouped(column.column_type):
+            raise self._syntax.stored_rows_only(constant.at, f"{column} is compared by its values")
         try:
-            return self._catalog.entity(constant.text, column.column_type, str(column), is_number=constant.is_number)
+            found = self._catalog.entity(constant.text, column.column_type, str(column), is_number=constant.is_number)
         except RelatumError as error:
             raise self._refusals.of(constant.at, error) from None
+        stored = found if column.column_type is None else found.removeprefix(column.column_type.prefix)
+        if stored != constant.text:
+            self.values[constant.at] = stored
+        return found
 
 
 def _use(column: Reference) -> str:

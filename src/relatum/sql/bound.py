@@ -68,6 +68,16 @@ class Equality:
 
 
 @dataclass(frozen=True, slots=True)
+class Demand:
+    """What a row of an imported table must hold: in stored cells, or in what is predicted of an empty one."""
+
+    source: Source
+    sql: str  # over its bare columns, as DuckDB reads it
+    text: str  # the same, as people read it
+    columns: tuple[str, ...]  # those that it names
+
+
+@dataclass(frozen=True, slots=True)
 class HasRow:
     """That a query has a row, or has none."""
 
@@ -89,7 +99,7 @@ class Either:
     parts: tuple[BoundCondition, ...]
 
 
-BoundCondition = Equality | HasRow | Both | Either
+BoundCondition = Equality | Demand | HasRow | Both | Either
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +111,8 @@ class BoundSelect:
     outputs: tuple[Reference, ...]
     names: tuple[str, ...]
     at: int
+    # for each output, the column that is looked up in the stored row whose key it is; None for the output itself
+    looked_up: tuple[str | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +140,14 @@ BoundQuery = BoundSelect | BoundSetOperation
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """What must hold together: rows of sources, equalities, inequalities, and that queries have no row.
+    """What must hold together: rows of sources, equalities, inequalities, demands, and that queries have no row.
 
     Each of `absent` is one alternative of a query that has none, as a branch of its own.
     """
 
     sources: tuple[Source, ...] = ()
     equalities: tuple[Equality, ...] = ()
+    demands: tuple[Demand, ...] = ()
     absent: tuple[Branch, ...] = ()
 
     def __add__(self, other: Branch) -> Branch:
@@ -142,6 +155,7 @@ class Branch:
         return Branch(
             tuple(dict.fromkeys(self.sources + other.sources)),
             tuple(dict.fromkeys(self.equalities + other.equalities)),
+            tuple(dict.fromkeys(self.demands + other.demands)),
             tuple(dict.fromkeys(self.absent + other.absent)),
         )
 
@@ -173,6 +187,8 @@ def negated(condition: BoundCondition) -> BoundCondition:
     match condition:
         case Equality():
             return replace(condition, equal=not condition.equal)
+        case Demand():
+            return replace(condition, sql=f"NOT ({condition.sql})", text=f"NOT ({condition.text})")
         case HasRow():
             return replace(condition, positive=not condition.positive)
         case Both(parts):
@@ -186,6 +202,8 @@ def branches(condition: BoundCondition, most: int, budget: Budget) -> list[Branc
     match condition:
         case Equality():
             return [Branch(equalities=(condition,))]
+        case Demand():
+            return [Branch(demands=(condition,))]
         case HasRow(select, positive):
             inner = [Branch(select.sources) + one for one in branches(select.condition, most, budget)]
             return inner if positive else [Branch(absent=tuple(inner))]

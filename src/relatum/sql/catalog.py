@@ -8,7 +8,6 @@ other column.
 
 from __future__ import annotations
 
-import bisect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
@@ -17,7 +16,7 @@ from relatum.algebra import Expression, Project, Relation, Union
 from relatum.algebra.column_types import column_types_of
 from relatum.data.column_types import ColumnType, ColumnTypes
 from relatum.data.labels import Labels, named_entity
-from relatum.data.row_store import Bins, RowStore, TableSchema
+from relatum.data.row_store import RowStore, TableSchema
 from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import UnknownNameError
@@ -32,7 +31,7 @@ class CatalogColumn:
         column_type: what its entities are, or None.
         relation: the relation whose facts have it; None for a key that many have, and for what no fact has.
         position: where in that relation.
-        use: `cell`, `key`, `label` (a text that rows are called by) or `row` (kept with the rows, in no fact).
+        use: `cell`, `key`, `label` (a text that rows are called by) or `row` (stored, and in no fact).
     """
 
     name: str
@@ -74,11 +73,39 @@ class CatalogTable:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredQuery:
+    """A query that DuckDB answers.
+
+    Attributes:
+        sql: the query, in which each table has one of the names of `tables`, and is called as in the catalog.
+        tables: the tables and views that it reads, by the names that they have there.
+    """
+
+    sql: str
+    tables: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownColumn:
+    """What a column of a result is: a column of an imported table, or of a relation, which has no table.
+
+    `looked_up` is the column that is shown of the stored row whose key the column is.
+    """
+
+    table: str | None
+    column: str
+    column_type: ColumnType | None
+    looked_up: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class View:
-    """An expression under a name, and what its columns are called."""
+    """An expression under a name, what its columns are called, and where SQL made it, the query as DuckDB reads it."""
 
     expression: Expression
     columns: tuple[str, ...]
+    text: str | None = None  # the query of SQL that made it
+    stored: StoredQuery | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,8 +152,6 @@ class Catalog:
             for name in (form, prefix + form):
                 if name in self.entities and name.startswith(prefix):
                     return name
-        if (group := self._group(text, column_type)) is not None:
-            return group
         return self.entities[named_entity(text, self.entities, self._labels, [column_type.entity_type], column)]
 
     def called(self, label: str, table: CatalogTable) -> list[str]:
@@ -155,25 +180,14 @@ class Catalog:
         return Labels(self.rows)
 
     @cached_property
-    def _bins(self) -> Mapping[str, tuple[Bins, str]]:
-        """The groups of values by the entity type of a column, and what the values are."""
+    def _grouped(self) -> frozenset[str]:
+        """The entity types that are groups of numbers or dates, not values."""
         columns = (column for schema in (self.rows.schemas if self.rows is not None else ()) for column in schema.columns)
-        return {one.entity_type: (one.bins, one.value_type) for one in columns if one.bins is not None}
+        return frozenset(one.entity_type for one in columns if one.bins is not None)
 
-    def _group(self, text: str, column_type: ColumnType) -> str | None:
-        """Return the entity of the group that a number or date falls in, or None where values are in no groups."""
-        if (known := self._bins.get(column_type.entity_type or "")) is None:
-            return None
-        bins, value_type = known
-        try:
-            if value_type == "date":
-                index = bisect.bisect_left(bins.edges, text) if text[:4].isdecimal() else -1
-            else:
-                index = bisect.bisect_left([float(edge) for edge in bins.edges], float(text))
-        except ValueError:
-            return None
-        name = "" if index < 0 else column_type.prefix + bins.names[index]
-        return name if name in self.entities else None
+    def is_grouped(self, column_type: ColumnType | None) -> bool:
+        """Return whether a column is learned by groups of its values, which are compared as they stand."""
+        return column_type is not None and column_type.entity_type in self._grouped
 
     def _cells(self, relation: RelationSchema) -> list[CatalogColumn]:
         types: Sequence[ColumnType | None] = self.column_types.get(relation.name, (None,) * relation.arity)
@@ -181,7 +195,8 @@ class Catalog:
         return [CatalogColumn(name, types[position], relation, position) for position, name in enumerate(names)]
 
     def _imported(self, schema: TableSchema) -> CatalogTable:
-        found, about = [], set()
+        found: dict[str, CatalogColumn] = {}
+        about = set()
         for one in schema.columns:
             relation = self.schema[one.relation] if one.relation is not None and one.relation in self.schema else None
             if relation is not None and relation.name != schema.relation and one.name != schema.row_key:
@@ -191,16 +206,18 @@ class Catalog:
             is_key = one.name == schema.row_key and (one.relation is None or one.relation != schema.relation)
             column_type = ColumnType(one.entity_type, "text" if one.value_type == "date" else one.value_type)
             if is_key and (about or schema.relation is None):
-                found.append(CatalogColumn(one.name, column_type, use="key"))
+                found[one.name] = CatalogColumn(one.name, column_type, use="key")
             elif known and one.position is not None and one.relation is not None:
                 relation = self.schema[one.relation]
                 types = self.column_types.get(relation.name)
-                found.append(CatalogColumn(one.name, types[one.position] if types else None, relation, one.position))
-            else:
-                found.append(CatalogColumn(one.name, column_type, use="row"))
-        there = {one.name for one in found}
-        found += [CatalogColumn(name, use="label") for name in schema.label if name not in there and len(schema.label) == 1]
-        return CatalogTable(schema.name, tuple(found))
+                found[one.name] = CatalogColumn(one.name, types[one.position] if types else None, relation, one.position)
+            elif one.part_of is None:
+                found[one.name] = CatalogColumn(one.name, column_type, use="row")
+        if len(schema.label) == 1:
+            found.setdefault(schema.label[0], CatalogColumn(schema.label[0], use="label"))
+        stored = self.rows.values.get(schema.name) if self.rows is not None else None
+        names = [one.name for one in stored.columns] if stored is not None else list(found)
+        return CatalogTable(schema.name, tuple(found.get(name) or CatalogColumn(name, use="row") for name in names))
 
 
 def catalog_of(

@@ -1,7 +1,8 @@
 """SQL text as a checked tree: with `binding`, which reads that tree, the only module that touches sqlglot.
 
 Nodes of sqlglot pass only if they are listed here. A node that is not listed is refused, and so is a part of a listed node
-that is not: nothing that a query says is ignored.
+that is not: nothing that a query says is ignored. What only stored rows can be asked is noted: over predicted ones it has no
+meaning.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ from relatum.sql.scan import MOST_CHARACTERS, Refusals, SqlError, Token, check_t
 with optional("sqlglot", extra="sql"):
     from sqlglot import TokenType, errors, exp, parse, tokenize
 
+DIALECT = "duckdb"  # which reads known rows
 SET_OPERATIONS = (exp.Union, exp.Except, exp.Intersect)
 _RANGES: dict[type[exp.Expr], str] = {exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<="}
-# The parts that may be there, and the nodes that may have them.
+# The parts that may be there, and the nodes that may have them; of values all parts are values again.
 _ALLOWED: dict[str, tuple[type[exp.Expr], ...]] = {
-    "expressions distinct from_ joins where with_ order limit": (exp.Select,),
-    "this expression distinct with_ order limit": SET_OPERATIONS,
-    "this alias order limit with_": (exp.Subquery,),
-    "this kind method on using": (exp.Join,),
+    "expressions distinct from_ joins where with_ order limit offset group having": (exp.Select,),
+    "this expression distinct with_ order limit offset": SET_OPERATIONS,
+    "this alias order limit offset with_": (exp.Subquery,),
+    "this kind side method on using": (exp.Join,),
     "this desc nulls_first": (exp.Ordered,),
     "this kind expression": (exp.Create,),
     "this expressions query": (exp.In,),
@@ -35,18 +37,40 @@ _ALLOWED: dict[str, tuple[type[exp.Expr], ...]] = {
     "this table": (exp.Column,),
     "this quoted": (exp.Identifier,),
     "this is_string": (exp.Literal,),
-    "this": (exp.From, exp.TableAlias, exp.Where, exp.Neg, exp.Paren, exp.Not, exp.Exists),
-    "expressions": (exp.With, exp.Order, exp.Tuple),
-    "expression": (exp.Limit,),
-    "": (exp.Distinct, exp.Star),
+    "this": (exp.From, exp.TableAlias, exp.Where, exp.Neg, exp.Paren, exp.Not, exp.Exists, exp.Having),
+    "expressions": (exp.With, exp.Order, exp.Tuple, exp.Distinct, exp.Group),
+    "expression": (exp.Limit, exp.Offset),
+    "": (exp.Star,),
 }
 _PARTS = {kind: frozenset(parts.split()) for parts, kinds in _ALLOWED.items() for kind in kinds}
+# What is worked out of values; over the columns of one row it can be demanded of predicted rows, too.
+_VALUES = (
+    *(exp.Between, exp.Like, exp.ILike, exp.Escape, exp.Is, exp.Null, exp.Boolean, exp.NullSafeEQ, exp.NullSafeNEQ),
+    *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.DPipe),
+    *(exp.Cast, exp.TryCast, exp.DataType, exp.DataTypeParam, exp.Case, exp.If, exp.Coalesce, exp.Nullif),
+    *(exp.Abs, exp.Round, exp.Floor, exp.Ceil, exp.Lower, exp.Upper, exp.Length, exp.Trim, exp.Substring),
+    *(exp.Extract, exp.Year, exp.Month, exp.Day, exp.Var),
+)
+# Those of them that are conditions, beside = and <>.
+PREDICATES = (exp.EQ, exp.NEQ, *_RANGES, exp.Between, exp.In, exp.Like, exp.ILike, exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ)
+_SUMS = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Median, exp.Stddev, exp.Variance)
+# What only stored rows can be asked, by the node or the part of one, and why.
+_STORED_ONLY: dict[type[exp.Expr] | tuple[type[exp.Expr], str], str] = {
+    **dict.fromkeys(
+        _SUMS, "predicted rows cannot be counted or summed up: their probabilities do not add up to how many there are"
+    ),
+    (exp.Select, "group"): "predicted rows cannot be counted or summed up",
+    (exp.Select, "having"): "predicted rows cannot be counted or summed up",
+    (exp.Join, "side"): "a row that is missing may be predicted, so that an outer join has no end",
+    exp.Offset: "predicted rows have no pages",
+}
 # What is said of parts that people write and that are not listed.
 _REASONS: dict[tuple[type[exp.Expr], str], str] = {
     (exp.Column, "db"): "a column has at most one dot: table.column; a name with dots is written in double quotes",
     (exp.Table, "joins"): "parentheses around the tables of FROM are not supported",
 }
 _TOKEN_TYPES = {TokenType.STRING: "text", TokenType.NUMBER: "number", TokenType.IDENTIFIER: "name"}
+_NO_UNION_ALL = "predicted rows are a set"
 _LEADING = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*(explain)\b", re.IGNORECASE | re.DOTALL)
 
 
@@ -91,6 +115,7 @@ class Syntax:
         name: of the view.
         limit: how many rows at most.
         is_ordered: whether it says ORDER BY probability.
+        stored_only: the first thing that only stored rows can be asked, as the error that says so; None if there is none.
         known: whether only known rows are wanted, or only new ones; None for all.
         least: the least probability of a row.
     """
@@ -110,6 +135,7 @@ class Syntax:
         check_tokens(tokens, self.refusals)
         self._by_start = {token.start: token for token in tokens}
         root = _parsed(self._text[:end], tokens, self.refusals)
+        self.stored_only: SqlError | None = None
         self.name: Name | None = None
         self.kind = "select" if explained is None else "explain"
         if isinstance(root, exp.Create):
@@ -123,15 +149,16 @@ class Syntax:
             self._check(root)
         self.limit: int | None = None
         self.is_ordered = False
+        self.root = root
         self.query = self._without_tail(root)
         self.known: bool | None = None
         self.least: float | None = None
-        self._conditions = self._without_attributes() if isinstance(self.query, exp.Select) else []
+        if isinstance(self.query, exp.Select):
+            kept = self._without_attributes()
+            self.query.set("where", exp.Where(this=exp.and_(*kept, copy=False)) if kept else None)
 
     def conditions(self, select: exp.Select) -> list[exp.Expr]:
-        """Return what the WHERE of a SELECT demands; of the outermost one, without what is of rows of the result."""
-        if select is self.query:
-            return self._conditions
+        """Return what the WHERE of a SELECT demands; that of the outermost one is without what is of rows of the result."""
         where = select.args.get("where")
         return [] if where is None else [where.this]
 
@@ -153,7 +180,7 @@ class Syntax:
             written = str(node.this) if is_text or token is None else self._text[token.start : token.end]
             return Constant(sign + written, not is_text, at)
         if isinstance(node, exp.Subquery | exp.Select):
-            raise self.refusals.at(at, "a query as a value is not supported: write IN (SELECT ...) or a join")
+            raise self.for_stored_rows(node, "predicted rows are compared with no query as a value: write IN (SELECT ...)")
         if isinstance(node, exp.Tuple):
             raise self.refusals.at(at, "several values in parentheses stand only before IN (SELECT ...)")
         raise self.unlisted(node)
@@ -172,14 +199,13 @@ class Syntax:
             reason = "stands only in the WHERE of the outermost SELECT, alone or joined to the rest by AND"
             return self.refused(node, f"{'known' if _is_known(node) else 'probability'} {reason}")
         if isinstance(node, exp.Column):
-            return self.refused(node, f"{node.name} alone is no condition: compare it with = or <>")
-        if type(node) in _RANGES:
-            reason = "names have no order, only = and <>; a range is of probability alone"
-            return self.refused(node, f"{_RANGES[type(node)]} is not supported: {reason}")
+            return self.refused(node, f"{node.name} alone is no condition: compare it with a value")
         return self.unlisted(node)
 
     def unlisted(self, node: exp.Expr) -> SqlError:
         """Return that what a node is does not belong to the language, at least not there."""
+        if type(node) in _VALUES:
+            return self.for_stored_rows(node, "nothing is worked out of predicted rows but conditions on their own values")
         return self.refused(node, f"{re.sub('(?<=[a-z])(?=[A-Z])', ' ', type(node).__name__).upper()} is not supported")
 
     def refused(self, node: exp.Expr, reason: str) -> SqlError:
@@ -196,6 +222,12 @@ class Syntax:
     def _check(self, root: exp.Expr) -> None:
         """Refuse nodes that are not listed, and parts of nodes that are not."""
         for node in root.walk(bfs=False):
+            if type(node) in _STORED_ONLY:
+                self._note(node, _STORED_ONLY[type(node)])
+            if isinstance(node, SET_OPERATIONS) and node.args.get("distinct") is False:
+                self._note(node.args["expression"], _NO_UNION_ALL)
+            if type(node) in _VALUES or type(node) in _SUMS:
+                continue
             allowed = _PARTS.get(type(node))
             if allowed is None:
                 raise self.unlisted(node)
@@ -203,6 +235,8 @@ class Syntax:
                 whole = ".".join(str(one.this) for one in (node.args.get("catalog"), node.args["db"], node.this) if one)
                 raise self.refused(node, f'{whole} has dots: a table whose name has some is written "{whole}"')
             for part, value in node.args.items():
+                if value and (reason := _STORED_ONLY.get((type(node), part))):
+                    self._note(value if isinstance(value, exp.Expr) else node, reason)
                 if part not in allowed and not (value is None or value is False or value == []):
                     if reason := _REASONS.get((type(node), part)):
                         raise self.refused(node, reason)
@@ -220,26 +254,45 @@ class Syntax:
                 break
             query = query.this
         for node in root.find_all(exp.Limit, exp.Order, bfs=False):
-            name = "LIMIT" if isinstance(node, exp.Limit) else "ORDER BY"
-            if not any(node is one for one in tail):
-                raise self.refused(node, f"{name} stands only at the end of the whole statement: a query within it is a set")
-            if isinstance(node, exp.Limit):
+            is_last = any(node is one for one in tail)
+            if is_last and self.name is not None:
+                raise self.refused(node, "a view has no LIMIT and no ORDER BY: they belong to the query that reads it")
+            if not is_last:
+                self._note(node, "a query within another one is a set where rows are predicted")
+            elif isinstance(node, exp.Limit):
                 self.limit = self._limit(node)
-            else:
-                self._check_order(node)
+            elif self._is_by_probability(node):
                 self.is_ordered = True
-            if self.name is not None:
-                reason = "a view has no LIMIT and no ORDER BY: they belong to the query that reads it"
-                raise self.refused(node, reason)
+                node.pop()
+            else:
+                self._note(node, "predicted rows come by their probability")
         return query
 
-    def _check_order(self, node: exp.Expr) -> None:
-        for one in node.expressions:
-            column = one.this
-            if not isinstance(column, exp.Column) or column.args.get("table") or column.name.lower() != "probability":
-                raise self.refused(one, "ORDER BY works for probability alone: names have no order")
-        if len(node.expressions) > 1:
-            raise self.refused(node.expressions[1], "ORDER BY works for one column, probability")
+    def _note(self, node: exp.Expr, reason: str) -> None:
+        """Note that only stored rows can be asked something, if it is the first."""
+        if self.stored_only is None:
+            self.stored_only = self.for_stored_rows(node, reason)
+
+    def for_stored_rows(self, node: exp.Expr, reason: str) -> SqlError:
+        """Return the error that predicted rows cannot be asked something, though stored ones can."""
+        return self.stored_rows_only(self.offset(node), reason)
+
+    def stored_rows_only(self, at: int, reason: str) -> SqlError:
+        """Return the same error for what stands at an offset of the text."""
+        return self.refusals.at(at, reason, "stored-rows-only", remedy="add AND known to ask of stored rows alone")
+
+    def _is_by_probability(self, node: exp.Expr) -> bool:
+        """Return whether rows are wanted in the order of their probability; no other column stands beside it."""
+        columns = [one.this for one in node.expressions]
+        found = [
+            isinstance(one, exp.Column) and not one.args.get("table") and one.name.lower() == "probability"
+            for one in columns
+        ]
+        if any(found) and len(found) > 1:
+            raise self.refused(node.expressions[1], "ORDER BY takes probability alone, or columns that are stored")
+        if any(found) and node.expressions[0].args.get("desc") is False:
+            raise self.refused(node, "the most probable rows come first: ASC is not supported here")
+        return any(found)
 
     def _limit(self, node: exp.Expr) -> int:
         number = node.args["expression"]
@@ -315,7 +368,7 @@ def _range(node: exp.Expr) -> tuple[str, str, exp.Expr]:
 
 def _tokens(text: str, refusals: Refusals) -> list[Token]:
     try:
-        found = tokenize(text)
+        found = tokenize(text, read=DIALECT)
     except errors.TokenError:
         raise refusals.at(_unclosed(text), "a quote or comment is not closed", "syntax") from None
     return [_token(one.token_type, one.text, text, one.start, one.end + 1) for one in found]
@@ -337,7 +390,7 @@ def _unclosed(text: str) -> int:
 def _parsed(text: str, tokens: Sequence[Token], refusals: Refusals) -> exp.Expr:
     try:
         with _unlogged():
-            (root,) = parse(text)
+            (root,) = parse(text, read=DIALECT)
     except errors.ParseError as error:
         known = error.errors[0] if error.errors else {}
         line, column = known.get("line") or 1, known.get("col") or 0  # of the end of a token

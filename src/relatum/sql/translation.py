@@ -26,6 +26,7 @@ from relatum.sql.bound import (
 )
 from relatum.sql.catalog import Catalog, CatalogTable
 from relatum.sql.conjunction import Conjunction
+from relatum.sql.demands import DemandedRelation, together
 from relatum.sql.scan import Refusals
 
 MOST_BRANCHES = 64  # alternatives of one SELECT
@@ -45,6 +46,7 @@ class Translator:
 
     def __init__(self, catalog: Catalog, refusals: Refusals) -> None:
         self._catalog, self._refusals, self._budget = catalog, refusals, Budget()
+        self.demanded: dict[str, DemandedRelation] = {}  # the relations that queries demand, by name
 
     def evaluated(self, query: BoundQuery) -> Evaluated:
         """Return a query's expression, or None if it can have no rows, its columns and their types."""
@@ -87,7 +89,7 @@ class Translator:
         self, branch: Branch, outputs: Sequence[Reference], *, merge: bool = False
     ) -> tuple[Expression | None, tuple[int, ...]]:
         """Return the expression over some columns of a branch, and which column each is; None if nothing can hold."""
-        work = _Work(self._catalog, branch, outputs, None, merge=merge)
+        work = _Work(self._catalog, branch, outputs, None, self.demanded, merge=merge)
         if work.is_empty:
             return None, ()
         columns = [work.columns[one] for one in outputs]
@@ -105,7 +107,7 @@ class Translator:
         They are all of its columns, or those that are shared with the branch, in pairs of its positions and theirs.
         """
         self._budget.spend(1)
-        work = _Work(self._catalog, branch, (), outer)
+        work = _Work(self._catalog, branch, (), outer, self.demanded)
         if work.is_empty:
             return None
         shared = work.shared()
@@ -150,10 +152,18 @@ class _Work:
     """A conjunction of the sources and equalities of a branch, and where its columns are."""
 
     def __init__(
-        self, catalog: Catalog, branch: Branch, outputs: Sequence[Reference], outer: _Outer | None, *, merge: bool = False
+        self,
+        catalog: Catalog,
+        branch: Branch,
+        outputs: Sequence[Reference],
+        outer: _Outer | None,
+        demanded: dict[str, DemandedRelation],
+        *,
+        merge: bool = False,
     ) -> None:
         self.conjunction, self.columns = Conjunction(), dict[Reference, int]()
-        self._catalog, self._outer = catalog, outer
+        self._catalog, self._outer, self._demanded = catalog, outer, demanded
+        self._demands = branch.demands
         self._named = dict.fromkeys([*outputs, *branch.references()])
         self._held = [self.conjunction.free() for _ in range(outer.expression.arity)] if outer is not None else []
         for one, where in outer.known.items() if outer is not None else ():
@@ -215,11 +225,26 @@ class _Work:
         held = self.conjunction.free()
         if key is not None:
             self.columns[Reference(source, key)] = held
-        self._check_together(source.name, source.table, relations, key in named)
+        demands = together(one for one in self._demands if one.source is source)
+        self._check_together(source.name, source.table, relations, key in named or bool(demands))
+        narrowed: dict[RelationSchema, DemandedRelation] = {}
+        of_column = {one.name: one.relation for one in listed}
+        for demand in demands:
+            its = of_column[demand.columns[0]] if len(demand.columns) == 1 else None
+            about = its if its in relations else None  # its values are named, too
+            meets = DemandedRelation(source.table.name, demand.sql, demand.text, demand.columns, about)
+            self._demanded[meets.schema.name] = meets
+            if about is None:
+                (column,) = self.conjunction.add(Relation(meets.schema))
+                self.conjunction.equate(column, held)
+                if self.columns[Reference(source, key or 0)] == held:
+                    self.columns[Reference(source, key or 0)] = column
+            else:
+                narrowed[about] = meets
         for relation in relations:
             if relation is None:
                 continue
-            columns = self.conjunction.add(Relation(relation))
+            columns = self.conjunction.add(Relation(narrowed[relation].schema if relation in narrowed else relation))
             for index, one in enumerate(listed):
                 if one.relation == relation:
                     self.columns[Reference(source, index)] = columns[one.position]
@@ -227,7 +252,7 @@ class _Work:
                 self.conjunction.equate(columns[0], held)
                 if self.columns[Reference(source, key)] == held:
                     self.columns[Reference(source, key)] = columns[0]
-        return bool(relations)
+        return bool(relations) or bool(demands)
 
     def _check_together(
         self, name: str, table: CatalogTable, relations: Mapping[RelationSchema | None, None], key_is_named: bool

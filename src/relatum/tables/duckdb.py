@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from glob import escape
 from itertools import islice
 from pathlib import Path
@@ -28,12 +29,10 @@ from relatum.tables.source import (
     query_table,
     subquery,
 )
-from relatum.tables.table import Database, Table, Value, declared, listed_columns, split_name, value_text
+from relatum.tables.table import Column, Database, Table, Value, declared, listed_columns, split_name, value_text
 
 _USUAL = "main"  # the schema that is not named
 
-# A view or a query may name a file of the machine, or a variable of Python, as if it were a table.
-_CONFINED = "SET enable_external_access = false; SET python_enable_replacements = false; SET lock_configuration = true"
 _KEPT = ("boolean", "uuid", "interval", "bit")  # types other than of numbers and dates that a text is read as again
 
 
@@ -58,7 +57,7 @@ class ConfinedDuckdb(Source):
         try:
             self._confined.run(f"ATTACH {literal(str(path.resolve()))} AS source (READ_ONLY)", location)
             self._confined.run("USE source")
-            self._confined.run(_CONFINED)
+            self._confined.confine()
         except BaseException:
             self.close()
             raise
@@ -93,6 +92,10 @@ class ConfinedDuckdb(Source):
         self._workspace.fill(f"{target}_text", max(len(columns), 1), batches, 0, table.name)
         typed = (f"CAST(c{index} AS {_type(column)}) AS c{index}" for index, column in enumerate(columns))
         self._workspace.run(f"CREATE VIEW {target} AS SELECT {', '.join(typed) or 'c0'} FROM {target}_text")  # noqa: S608
+
+    def value_types(self, table: SourceTable) -> Mapping[str, str]:
+        """Return the types that the columns have there."""
+        return {column.name: _type(column).upper() for column in table.columns}
 
     def close(self) -> None:
         """Close the file."""
@@ -179,6 +182,10 @@ class DuckdbSource(Source):
         """Return a query as one more table."""
         return self._apart().query(name, sql)
 
+    def value_types(self, table: SourceTable) -> Mapping[str, str]:
+        """Return the types that columns of views and queries have."""
+        return {} if table.name in self._sql_names else self._apart().value_types(table)
+
     def close(self) -> None:
         """Close what views and queries ran in; the workspace closes the file with itself."""
         if self._confined is not None:
@@ -225,6 +232,8 @@ def open_duckdb(path: Path, location: Path) -> Iterator[DuckdbTarget]:
 
 class DuckdbTarget(Database):
     """An open DuckDB database."""
+
+    kind = "duckdb"
 
     def __init__(self, workspace: Workspace, location: str) -> None:
         self._workspace, self.location = workspace, location
@@ -300,14 +309,21 @@ def write_parquet(tables: Iterable[Table], path: Path) -> None:
     with Workspace("writing") as workspace:
         for number, table in enumerate(tables):
             if not number:
-                workspace.run(f"CREATE TABLE rows ({declared(table)})", path.name)
+                workspace.run(f"CREATE TABLE rows ({declared(replace(table, key=()), 'parquet')})", path.name)
             if len(table):
                 workspace.copy(_arrays(table), "INSERT INTO rows", path.name)
         workspace.run(f"COPY rows TO {literal(str(path.absolute()))} (FORMAT parquet)", path.name)
 
 
 def _arrays(table: Table) -> dict[str, npt.NDArray[np.object_]]:
-    return {f"c{index}": np.array(column.values, object) for index, column in enumerate(table.columns)}
+    return {f"c{index}": np.array(_spelled(column), object) for index, column in enumerate(table.columns)}
+
+
+def _spelled(column: Column) -> Sequence[Value]:
+    """Return values as DuckDB takes them from arrays, in which what is not a number is no value."""
+    if column.form != "number" or all(value == value for value in column.values):
+        return column.values
+    return [None if value is None else repr(value) for value in column.values]
 
 
 class RowsSource(Source):

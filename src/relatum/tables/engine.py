@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
@@ -21,6 +22,7 @@ from relatum.extras import optional
 from relatum.files import temporary_prefix
 from relatum.memory import free, require_addresses
 from relatum.progress import progress
+from relatum.time_limit import check_time
 
 if TYPE_CHECKING:
     import duckdb
@@ -43,6 +45,8 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
 }
 # The machine's time zone may leave no trace, and progress is shown by `relatum.progress`.
 _SESSION = "SET TimeZone = 'UTC'"
+# A view or a query may name a file of the machine, or a variable of Python, as if it were a table.
+_CONFINED = "SET enable_external_access = false; SET python_enable_replacements = false; SET lock_configuration = true"
 _PROGRESS = "SET enable_progress_bar = true; SET enable_progress_bar_print = false"
 
 
@@ -91,22 +95,37 @@ class Workspace:
         null_text: the texts that stand for no value.
     """
 
-    def __init__(self, doing: str = "reading") -> None:
+    def __init__(self, doing: str = "reading", beside: Workspace | None = None) -> None:
         with optional("duckdb", extra="io"):
             import duckdb
         self._doing = doing
         self.null_text: tuple[str, ...] = ()
         self._error: type[Exception] = duckdb.Error
+        self._thread = ThreadPoolExecutor(1)
+        self._folder: str | None = None
+        self._connection: duckdb.DuckDBPyConnection
+        if beside is not None:
+            self._connection = beside._connection.cursor()
+            return
         require_addresses(_ROOM)  # with less, DuckDB would end the process
-        self._folder = tempfile.mkdtemp(prefix=temporary_prefix())
+        folder = self._folder = tempfile.mkdtemp(prefix=temporary_prefix())
+        # Whoever keeps it for as long as it lives need not close it.
+        self._removed = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         memory = max(min(free() // 2, _MOST_MEMORY), 1 << 28) >> 20
-        settings = {**_SETTINGS, "temp_directory": self._folder, "memory_limit": f"{memory}MiB"}
-        self._connection: duckdb.DuckDBPyConnection = duckdb.connect(":memory:", config=settings)
+        settings = {**_SETTINGS, "temp_directory": folder, "memory_limit": f"{memory}MiB"}
+        self._connection = duckdb.connect(":memory:", config=settings)
         self._connection.execute(_SESSION)
         # In a notebook DuckDB has progress only with a library of widgets, which need not be there.
         with suppress(duckdb.Error):
             self._connection.execute(_PROGRESS)
-        self._thread = ThreadPoolExecutor(1)
+
+    def beside(self) -> Workspace:
+        """Return another connection to the same database, with temporary views of its own."""
+        return Workspace(self._doing, self)
+
+    def confine(self) -> None:
+        """Let statements reach nothing but what is in the database, from now on."""
+        self.run(_CONFINED)
 
     def run(self, sql: str, what: str = "tables") -> None:
         """Run a statement."""
@@ -115,6 +134,16 @@ class Workspace:
     def rows(self, sql: str, what: str = "tables", parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
         return self._do(lambda: self._connection.execute(sql, parameters).fetchall(), what)
+
+    def first(self, sql: str, most: int | None, what: str = "tables") -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        """Return the columns of a query, and its first rows."""
+
+        def found() -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+            cursor = self._connection.execute(sql)
+            names = tuple(str(each[0]) for each in cursor.description or ())
+            return names, cursor.fetchall() if most is None else cursor.fetchmany(most)
+
+        return self._do(found, what)
 
     def one(self, sql: str, what: str = "tables", parameters: Sequence[object] = ()) -> tuple[Any, ...]:
         """Return the only row of a query."""
@@ -165,7 +194,7 @@ class Workspace:
 
     def _append_csv(self, target: str, batch: CsvRows, what: str) -> None:
         """Have DuckDB read rows from a file: of no value an object of Python is made."""
-        path = Path(self._folder) / "rows.csv"
+        path = Path(self._folder or "") / "rows.csv"
         path.write_bytes(batch.text)
         declared = ", ".join(f"'{name}': 'VARCHAR'" for name, _ in self.describe(target))
         sql = f"""INSERT INTO {target} FROM read_csv({literal(str(path))}, auto_detect = false, header = false,
@@ -192,6 +221,7 @@ class Workspace:
             reported = 0
             try:
                 while not wait([future], _TICK).done:
+                    check_time()
                     now = max(reported, int(self._connection.query_progress()))
                     advance(now - reported)
                     reported = now
@@ -218,4 +248,5 @@ class Workspace:
         """Close it and remove its temporary files."""
         self._thread.shutdown()
         self._connection.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        if self._folder is not None:
+            self._removed()

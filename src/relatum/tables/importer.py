@@ -30,7 +30,7 @@ from relatum.tables.options import Choices, ColumnRef, EntityTypes, ImportOption
 from relatum.tables.shapes import MOST_ROLES, NO_SHAPE, TableShape, find_dependencies, shape_of
 from relatum.tables.source import Source, SourceTable
 from relatum.tables.staging import Staged, distinct_together, stage
-from relatum.tables.stored import read_values
+from relatum.tables.stored import losses, read_values
 from relatum.tables.summary import ColumnRecord, Imported, TableRecord, unread_table
 from relatum.tables.time_split import latest, latest_of_each, parts_by_time, read_times, times_through
 from relatum.tables.values import null_hint, null_like
@@ -138,7 +138,7 @@ class _Table(NumberedTable):
             return "no row has a value in every column"
         return "fewer than two columns have values that make a fact"
 
-    def column_records(self, notes: Mapping[ColumnRef, str]) -> Iterator[ColumnRecord]:
+    def column_records(self, notes: Mapping[ColumnRef, str], lost: Mapping[str, str]) -> Iterator[ColumnRecord]:
         """Yield what became of each of its columns."""
         for column in self.table.columns:
             name = column.name
@@ -159,6 +159,7 @@ class _Table(NumberedTable):
                 nulls=profile.nulls if profile else None,
                 distinct=profile.distinct if profile else None,
                 why="; ".join(filter(None, (plan.why, self.shape.notes.get(name, ""), note))),
+                lost=lost.get(name, ""),
             )
 
 
@@ -262,7 +263,13 @@ class _Import:
         sizes = {one.name: sum(len(part.table(one.name)) for part in split.parts.values()) for one in split.schema}
         records = [looked[name].record(counts, sizes) if name in looked else unread_table(name) for name in self._sources]
         notes = self._notes()
-        columns = [record for one in self._planned for record in one.column_records(notes)]
+        values = store.values if store is not None else {}
+        lost = {
+            one.name: losses(self._sources[one.name][0], one.staged, values[one.name])
+            for one in self._planned
+            if one.name in values
+        }
+        columns = [record for one in self._planned for record in one.column_records(notes, lost.get(one.name, {}))]
         whole, near_names = replace(split, rows=store), warn_of_near_names(split)
         return Imported(
             whole, tuple(records), tuple(columns), checksums, self._options, tuple(self.offers), vectors, near_names

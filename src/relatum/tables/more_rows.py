@@ -84,7 +84,7 @@ def joined_rows(old: RowStore, new: RowStore, split: Split) -> RowStore:
         parts = held_out.parts_of(facts, table.schema.columns, table.cells, key, (0.0, 0.0), np.random.default_rng(0))
         tables[name], others = _with_others(replace(table, parts=parts), tables[name], split.schema)
         if name in values and name in read.values:
-            values[name] = read.values[name].followed_by(values[name].take(others))
+            values[name] = values[name].take(others).preceded_by(read.values[name])
     return replace(kept, tables=tables, sources=new.sources, values=values)
 
 

@@ -6,9 +6,12 @@ The snapshot covers tables of InnoDB; those of an engine without transactions, s
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
+
+import numpy as np
 
 from relatum.data.row_store import TableReference
 from relatum.errors import DataError
@@ -85,11 +88,15 @@ def _where(url: str) -> dict[str, Any]:
 class MysqlSource(ServerSource):
     """One database; what is read is its state at one moment."""
 
+    database = "mysql"
+
     def __init__(self, workspace: Workspace, url: str, views: bool = False) -> None:
         with optional("pymysql", extra="mysql"):
             import pymysql
         super().__init__(workspace, without_password(url), (pymysql.Error, OSError, UnicodeError))
         self._views = views
+        self._floats: list[bool] = []  # which of the columns that are being read are of single precision
+        self._zeros: dict[str, dict[str, int]] = {}  # by table and column, how many dates are 0000-00-00
         self._connection: Any = None
         try:
             self._connection = connect(url)
@@ -160,9 +167,26 @@ class MysqlSource(ServerSource):
         name, base = quoted(column.name), column.type.partition("(")[0]
         if base == "bit":
             return f"{name} + 0"
+        if base == "float":  # which is shown with six digits
+            return f"{name} + 0e0"
         if base in _DATES:
             return f"CASE WHEN CAST({name} AS CHAR) NOT LIKE '0000-00-00%' THEN {name} END"
         return name
+
+    def stage(self, table: SourceTable, columns: Sequence[SourceColumn], target: str) -> None:
+        """Copy a table as text, and count the dates in it that are none."""
+        self._floats = [column.type.partition("(")[0].split()[0] == "float" for column in columns]
+        super().stage(table, columns, target)
+        dates = [column.name for column in columns if column.type.partition("(")[0] in _DATES]
+        tests = ", ".join(f"sum(CAST({quoted(name)} AS CHAR) LIKE '0000-00-00%')" for name in dates)
+        if dates:
+            found = self._ask(f"SELECT {tests} FROM {self._sql_names[table.name]}")[0]  # noqa: S608
+            self._zeros[table.name] = {name: int(count or 0) for name, count in zip(dates, found, strict=True)}
+
+    def losses(self, table: SourceTable) -> Mapping[str, str]:
+        """Return how many dates are no values."""
+        found = self._zeros.get(table.name, {})
+        return {name: f"0000-00-00 is no value, {count:,} times" for name, count in found.items() if count}
 
     def rows(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
         """Return the rows of a query; without parameters a percent sign is one."""
@@ -177,7 +201,7 @@ class MysqlSource(ServerSource):
         cursor = SSCursor(self._connection)
         try:
             cursor.execute(sql)
-            yield from gathered(map(_csv_of, cursor.fetchall_unbuffered()))
+            yield from gathered(map(partial(_csv_of, self._floats), cursor.fetchall_unbuffered()))
         except BaseException:
             self._abandon(cursor)
             raise
@@ -200,7 +224,9 @@ class MysqlSource(ServerSource):
             self._connection.close()
 
 
-def _csv_of(row: tuple[str | None, ...]) -> CsvRows:
-    """Return a row as a line of CSV."""
+def _csv_of(floats: Sequence[bool], row: tuple[str | None, ...]) -> CsvRows:
+    """Return a row as a line of CSV, numbers of single precision with as many digits as it takes."""
+    if any(floats):
+        row = tuple(str(np.float32(one)) if is_float and one else one for one, is_float in zip(row, floats, strict=True))
     text = ",".join("" if value is None else quoted(value) for value in row).encode() + b"\n"
     return CsvRows(text, 1, len(text))

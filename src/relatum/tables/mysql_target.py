@@ -23,7 +23,7 @@ from relatum.extras import optional
 from relatum.tables.engine import literal, quoted
 from relatum.tables.mysql import connect
 from relatum.tables.servers import as_sentence, without_password
-from relatum.tables.table import Database, Table, Value, declared, listed_columns, split_name, value_text
+from relatum.tables.table import Column, Database, Table, Value, declared, listed_columns, split_name, value_text
 
 _WAIT = 10  # seconds to wait for others who write
 _LETTERS, _INDEXED = 64, 8  # of a text, and columns, that are in an index of a temporary table
@@ -78,6 +78,7 @@ def _opened(url: str, location: str) -> Iterator[MysqlTarget]:
 class MysqlTarget(Database):
     """An open MySQL or MariaDB database."""
 
+    kind = "mysql"
     whole = "CAST(0 AS SIGNED)"
 
     def __init__(self, connection: Any, location: str) -> None:
@@ -130,7 +131,7 @@ class MysqlTarget(Database):
         into = f"INSERT INTO {name} ({listed_columns(table)})".replace("%", "%%")
         values = ", ".join(["%s"] * len(table.columns))
         with self._connection.cursor() as cursor:
-            cursor.executemany(f"{into} VALUES ({values})", map(_plain, table.rows()))
+            cursor.executemany(f"{into} VALUES ({values})", map(_plain, table.rows(_spelled)))
 
     def commit(self) -> None:
         """Make it last: the rows in tables that were there, then the new tables."""
@@ -252,7 +253,14 @@ def _joined(schema: str | None, name: str) -> str:
 
 
 def _declared(table: Table) -> str:
-    return f"({declared(table, text='LONGTEXT')}) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
+    return f"({declared(table, 'mysql')}) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
+
+
+def _spelled(column: Column) -> Sequence[Value]:
+    """Return values as the server reads them: moments are in UTC, as the session is, without saying so."""
+    if column.type != "TIMESTAMP WITH TIME ZONE":
+        return column.values
+    return [str(value).removesuffix("+00") if value is not None else None for value in column.values]
 
 
 def _plain(row: tuple[Value, ...]) -> tuple[Value, ...]:

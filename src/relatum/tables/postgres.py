@@ -11,7 +11,7 @@ from relatum.extras import optional
 from relatum.tables.engine import CsvRows, Workspace, literal, quoted
 from relatum.tables.servers import PATIENCE, ServerSource, as_sentence, gathered, without_password
 from relatum.tables.source import Kind, SourceColumn, SourceTable, other_keys, query_error, query_table, subquery
-from relatum.tables.table import Database, Table, Value, listed_columns, split_name, value_text
+from relatum.tables.table import Column, Database, Table, Value, listed_columns, split_name, value_text
 
 if TYPE_CHECKING:
     import psycopg
@@ -63,6 +63,8 @@ def _connect(url: str) -> psycopg.Connection[tuple[Any, ...]]:
 class PostgresSource(ServerSource):
     """One database; what is read is its state at one moment."""
 
+    database = "postgresql"
+
     def __init__(self, workspace: Workspace, url: str, views: bool = False) -> None:
         with optional("psycopg", extra="postgres"):
             import psycopg
@@ -74,6 +76,8 @@ class PostgresSource(ServerSource):
             self._connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             self._connection.execute("SET LOCAL datestyle = 'ISO, YMD'")
             self._connection.execute("SET LOCAL timezone = 'UTC'")
+            self._connection.execute("SET LOCAL intervalstyle = 'postgres'")
+            self._connection.execute("SET LOCAL extra_float_digits = 1")
             # Otherwise a scan of a large table joins one that is under way, and rows come in another order each time.
             self._connection.execute("SET LOCAL synchronize_seqscans = off")
         except self._errors as error:
@@ -172,7 +176,6 @@ class PostgresSource(ServerSource):
 
 
 _LOCAL = {
-    "lock_timeout": f"{PATIENCE}s",
     "datestyle": "ISO, YMD",
     "timezone": "UTC",
     "intervalstyle": "postgres",
@@ -194,19 +197,37 @@ def open_postgres(url: str) -> Iterator[PostgresTarget]:
     location = without_password(url)
     try:
         with closing(_connect(url)) as connection:
-            yield PostgresTarget(connection, location)
+            target = PostgresTarget(connection, location)
+            target.set_forms()
+            yield target
             # What was not committed is rolled back when the connection closes.
     except (psycopg.Error, UnicodeError) as error:
         raise as_sentence(location, error) from None
 
 
+def _spelled(column: Column) -> Sequence[Value]:
+    """Return values as the server reads them: years before the first are marked at the end."""
+    if not column.type.startswith(("DATE", "TIMESTAMP")):
+        return column.values
+    return [
+        f"{value.replace(' (BC)', '')} BC" if isinstance(value, str) and "(BC)" in value else value
+        for value in column.values
+    ]
+
+
 class PostgresTarget(Database):
     """An open PostgreSQL database."""
 
+    kind = "postgresql"
     type_of = "CAST(pg_typeof({}) AS TEXT)"
 
     def __init__(self, connection: psycopg.Connection[tuple[Any, ...]], location: str) -> None:
         self._connection, self.location = connection, location
+
+    def set_forms(self) -> None:
+        """Have values as text in one form until the transaction ends, both ways."""
+        for setting, value in _LOCAL.items():
+            self.execute(f"SET LOCAL {setting} = {literal(value)}")
 
     def sql_name(self, table: str) -> str:
         """Return the name in quotes, with its schema if it has one; else it is found as the server finds names."""
@@ -232,7 +253,7 @@ class PostgresTarget(Database):
             self._check_length(name)
         sql = f"COPY {self.sql_name(table.name)} ({listed_columns(table)}) FROM STDIN"
         with self._connection.cursor() as cursor, cursor.copy(sql.encode()) as copy:
-            for row in table.rows():
+            for row in table.rows(_spelled):
                 copy.write_row(row)
 
     def commit(self) -> None:
@@ -246,8 +267,8 @@ class PostgresTarget(Database):
 
     def lock(self, tables: Sequence[str]) -> None:
         """Keep others from writing to these tables, not from reading them, and have values as text in one form."""
-        for setting, value in _LOCAL.items():
-            self.execute(f"SET LOCAL {setting} = {literal(value)}")
+        self.set_forms()
+        self.execute(f"SET LOCAL lock_timeout = '{PATIENCE}s'")
         for table in tables:
             self.execute(f"LOCK TABLE {self.rows_of(table)} IN SHARE ROW EXCLUSIVE MODE")
 

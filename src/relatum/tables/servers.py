@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from relatum.errors import DataError
 from relatum.tables.engine import CsvRows, Workspace
-from relatum.tables.source import Source, SourceColumn, SourceTable
+from relatum.tables.source import Kind, Source, SourceColumn, SourceTable
+from relatum.tables.value_types import Database, value_type
 from relatum.tables.values import stage_text
 
 PATIENCE = 10  # seconds to wait for a connection
 PIECE = 1 << 24  # bytes of rows that are brought into the workspace together
+_KNOWN: dict[Kind, str] = {"text": "VARCHAR"}
 
 
 def without_password(url: str) -> str:
@@ -54,6 +56,8 @@ def gathered(pieces: Iterable[CsvRows]) -> Iterator[CsvRows]:
 class ServerSource(Source):
     """A database on a server, whose tables are copied as text; `errors` are those of its driver."""
 
+    database: Database
+
     def __init__(self, workspace: Workspace, location: str, errors: tuple[type[Exception], ...]) -> None:
         self.location = location
         self._workspace, self._errors = workspace, errors
@@ -69,6 +73,11 @@ class ServerSource(Source):
             stage_text(self._workspace, table.name, columns, batches, int(total), target)
         except self._errors as error:
             raise self._error_of(error, f"{self.location}, table {table.name!r}") from None
+
+    def value_types(self, table: SourceTable) -> Mapping[str, str]:
+        """Return the types that columns are declared with."""
+        found = {one.name: value_type(self.database, one.type) or _KNOWN.get(one.kind) for one in table.columns}
+        return {name: kind for name, kind in found.items() if kind is not None}
 
     @abstractmethod
     def text_of(self, column: SourceColumn) -> str:

@@ -11,6 +11,7 @@ from typing import Literal
 from relatum.data.row_store import TableReference
 from relatum.data.vocabulary import fault_of
 from relatum.errors import DataError, SettingError
+from relatum.tables.value_types import Database
 
 # `unknown` is text whose values tell what it is, once they have been seen; `unreadable` cannot be the name of anything.
 Kind = Literal["number", "date", "text", "unknown", "unreadable"]
@@ -85,10 +86,12 @@ def same_name(name: str, known: Iterable[str]) -> str:
 class Source(ABC):
     """Something that holds tables: it tells what they are, and brings one into the workspace.
 
-    `location` says where they come from, without any password.
+    `location` says where they come from, without any password; `database`, what kind of database that is, where its
+    words for types say more than those that values are kept as.
     """
 
     location: str
+    database: Database | None = None
 
     @abstractmethod
     def tables(self) -> list[SourceTable]:
@@ -103,6 +106,10 @@ class Source(ABC):
 
         Of a column that is not among them its values alone can tell.
         """
+        return {}
+
+    def losses(self, table: SourceTable) -> Mapping[str, str]:
+        """Return what of the values of columns cannot be kept, in a few words by name: once a table is staged."""
         return {}
 
     def close(self) -> None:  # noqa: B027

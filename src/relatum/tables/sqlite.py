@@ -25,7 +25,8 @@ from relatum.tables.source import (
     same_name,
     subquery,
 )
-from relatum.tables.table import Database, Table, Value, listed_columns
+from relatum.tables.table import Column, Database, Table, Value, listed_columns
+from relatum.tables.value_types import affinity
 from relatum.tables.values import stage_text
 
 _TEXTS = ("CHAR", "CLOB", "TEXT", "BOOL", "UUID")
@@ -37,6 +38,8 @@ _STEPS = 100_000  # of SQLite's machine between looks at whether somebody wants 
 
 class SqliteSource(Source):
     """One SQLite database; its virtual tables are not run, and its views, which are programs too, if they are wanted."""
+
+    database = "sqlite"
 
     def __init__(self, workspace: Workspace, path: Path, views: bool = False) -> None:
         self.location = str(path)
@@ -101,9 +104,35 @@ class SqliteSource(Source):
         self._connection.close()
 
     def value_types(self, table: SourceTable) -> Mapping[str, str]:
-        """Return the types of columns whose values are all of one class: in SQLite each value has its own."""
-        found = zip(self._read[table.name], self._classes[table.name], strict=True)
-        return {name: _TYPES[next(iter(kinds))] for name, kinds in found if len(kinds) == 1}
+        """Return the types of columns by the classes of their values: in SQLite each value has its own."""
+        found = {}
+        for column, classes in self._found(table):
+            word = affinity(column.type)
+            if not classes:
+                found[column.name] = {"integer": "BIGINT", "real": "DOUBLE"}.get(word, "VARCHAR")
+            elif classes == {int, float}:
+                found[column.name] = "DOUBLE"
+            else:
+                found[column.name] = _TYPES[next(iter(classes))] if len(classes) == 1 else "VARCHAR"
+        return found
+
+    def losses(self, table: SourceTable) -> Mapping[str, str]:
+        """Return what is lost of values of several classes in a column that takes all of them as they are."""
+        found = {}
+        for column, classes in self._found(table):
+            if bytes in classes:
+                found[column.name] = "binary values are kept as hexadecimal text"
+            elif len(classes) > 1 and affinity(column.type) == "blob":
+                numbers = classes == {int, float}
+                found[column.name] = (
+                    f"{'whole numbers' if numbers else 'numbers'} are kept as {'fractions' if numbers else 'text'}"
+                )
+        return found
+
+    def _found(self, table: SourceTable) -> Iterator[tuple[SourceColumn, set[type]]]:
+        """Yield each column that was read with the classes of its values."""
+        for name, classes in zip(self._read[table.name], self._classes[table.name], strict=True):
+            yield table.column(name), classes
 
     def _batches(self, source: str, columns: Sequence[SourceColumn], classes: Sequence[set[type]]) -> Iterator[Batch]:
         chosen = ", ".join(quoted(column.name) for column in columns) or "NULL"
@@ -246,8 +275,17 @@ def _recover(path: Path) -> None:
         connection.execute("SELECT count(*) FROM sqlite_schema")
 
 
+def _spelled(column: Column) -> Sequence[Value]:
+    """Return values as SQLite takes them: a number that does not fit in 64 bits as text."""
+    if column.type != "UBIGINT":
+        return column.values
+    return [None if value is None else str(value) for value in column.values]
+
+
 class SqliteTarget(Database):
     """An open SQLite database."""
+
+    kind = "sqlite"
 
     def __init__(self, connection: sqlite3.Connection, location: str) -> None:
         self._connection, self.location = connection, location
@@ -274,7 +312,7 @@ class SqliteTarget(Database):
         """Insert the rows; values are parameters."""
         values = ", ".join("?" * len(table.columns))
         sql = f"INSERT INTO {self.sql_name(table.name)} ({listed_columns(table)}) VALUES ({values})"  # noqa: S608
-        self._connection.executemany(sql, table.rows())
+        self._connection.executemany(sql, table.rows(_spelled))
 
     def commit(self) -> None:
         """Make it last."""

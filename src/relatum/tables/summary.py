@@ -61,7 +61,8 @@ class ColumnRecord:
     """What became of a column: the `key` of its rows, their `label`, `entities`, `bins` or `left out`, and why.
 
     `kind` stands before the names of its entities; `relation` is the one whose facts hold them, None where they are kept in
-    the rows alone; `nulls` and `distinct` are None if its values were not looked at.
+    the rows alone; `nulls` and `distinct` are None if its values were not looked at. `lost` says what of its values is not
+    kept as its source has them; it is empty where all come back.
     """
 
     table: str
@@ -73,6 +74,7 @@ class ColumnRecord:
     nulls: int | None
     distinct: int | None
     why: str
+    lost: str = ""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from relatum.data.vocabulary import fault_of
 from relatum.errors import DataError
 from relatum.progress import progress
+from relatum.tables import value_types
 from relatum.tables.engine import quoted
 
 Value = str | int | float | None
@@ -21,11 +22,16 @@ FORMS = ("whole", "number", "text")
 
 @dataclass(frozen=True)
 class Column:
-    """A named column of values that are all `whole` numbers, all `number`s or all `text`; None is no value."""
+    """A named column of values that are all `whole` numbers, all `number`s or all `text`; None is no value.
+
+    What was stored as another type than these says so: values of it are text, or what Python has for them.
+    """
 
     name: str
     form: str
     values: Sequence[Value]
+    type: str = ""  # as which the values are kept, such as DECIMAL(5,2)
+    own_type: str | None = None  # the word of the database that they came from for it
 
     def __post_init__(self) -> None:
         if fault := fault_of(self.name):
@@ -43,6 +49,7 @@ class Table:
     name: str
     columns: tuple[Column, ...]
     relation: str
+    key: tuple[str, ...] = ()  # its primary key
 
     def __post_init__(self) -> None:
         if fault := fault_of(self.name):
@@ -64,9 +71,9 @@ class Table:
         """The names of its columns."""
         return [column.name for column in self.columns]
 
-    def rows(self) -> Iterator[tuple[Value, ...]]:
-        """Yield its rows."""
-        return zip(*(column.values for column in self.columns), strict=True)
+    def rows(self, spelled: Callable[[Column], Sequence[Value]] | None = None) -> Iterator[tuple[Value, ...]]:
+        """Yield its rows; `spelled` makes the values of a column what is written for them."""
+        return zip(*(spelled(one) if spelled else one.values for one in self.columns), strict=True)
 
     def __len__(self) -> int:
         return len(self.columns[0].values)
@@ -82,6 +89,7 @@ def free_name(wanted: str, taken: Sequence[str]) -> str:
 
 Mode = Literal["new", "append", "replace"]
 
+_INDEXED = 191  # letters of a text that an index of MySQL takes whatever they are
 _TYPES = {"whole": "BIGINT", "number": "DOUBLE PRECISION", "text": "TEXT"}  # known to SQL databases all over
 
 
@@ -93,6 +101,7 @@ class Database(ABC):
     """
 
     location: str
+    kind: value_types.Database
     whole = "CAST(0 AS BIGINT)"  # a number of the type for whole numbers
     type_of = "typeof({})"  # the type of a value, as text
 
@@ -130,7 +139,7 @@ class Database(ABC):
 
     def create(self, table: Table) -> None:
         """Make a table without rows; all that are wanted are made before any row is changed."""
-        self.execute(f"CREATE TABLE {self.sql_name(table.name)} ({declared(table)})")
+        self.execute(f"CREATE TABLE {self.sql_name(table.name)} ({declared(table, self.kind)})")
 
     def create_log(self, table: Table) -> bool:
         """Make a table for the log; return whether the transaction is still under way, or was rolled back for that."""
@@ -196,11 +205,11 @@ class DatabaseTarget:
         with progress("writing", sum(map(len, tables))) as advance:
             self._put(tables, tables, advance)
 
-    def write_parts(self, parts: Iterable[Table]) -> None:
-        """Write one table whose rows come part by part: all of them, in one transaction, or none."""
+    def write_parts(self, parts: Iterable[Table], tables: Sequence[Table] = ()) -> None:
+        """Write a table, or several that are named, whose rows come part by part: all in one transaction, or none."""
         remaining = iter(parts)
-        first = next(remaining)
-        self._put([first], chain([first], remaining), lambda _: None)
+        first = [] if tables else [next(remaining)]
+        self._put(tables or first, chain(first, remaining), lambda _: None)
 
     def _put(self, tables: Sequence[Table], parts: Iterable[Table], advance: Callable[[int], None]) -> None:
         with self._opened() as database:
@@ -255,10 +264,17 @@ def check_distinct(tables: Sequence[Table]) -> None:
             )
 
 
-def declared(table: Table, text: str = _TYPES["text"]) -> str:
-    """Return the columns of a table as CREATE TABLE has them; `text` is the type for text of any length."""
-    types = {**_TYPES, "text": text}
-    return ", ".join(f"{quoted(column.name)} {types[column.form]}" for column in table.columns)
+def declared(table: Table, database: value_types.Database) -> str:
+    """Return the columns of a table, and its key, as CREATE TABLE has them."""
+    types = {**_TYPES, "text": "LONGTEXT"} if database == "mysql" else _TYPES
+    columns = []
+    for one in table.columns:
+        word = value_types.declared_type(database, one.type, one.own_type) if one.type else types[one.form]
+        if database == "mysql" and one.name in table.key and word.endswith("TEXT"):
+            word = f"VARCHAR({_INDEXED})"  # a key holds no text of any length
+        columns.append(f"{quoted(one.name)} {word}")
+    key = [f"PRIMARY KEY ({', '.join(map(quoted, table.key))})"] if table.key else []
+    return ", ".join(columns + key)
 
 
 def listed_columns(table: Table) -> str:

@@ -133,9 +133,9 @@ class _NewDatabase(_Path):
         except FileExistsError:
             target_of(self.path).write(tables)  # beside what is there now
 
-    def write_parts(self, parts: Iterable[Table]) -> None:
+    def write_parts(self, parts: Iterable[Table], tables: Sequence[Table] = ()) -> None:
         try:
-            self._fill(lambda target: target.write_parts(parts))
+            self._fill(lambda target: target.write_parts(parts, tables))
         except FileExistsError:
             raise DataError(
                 "written-meanwhile",
@@ -181,7 +181,7 @@ class _FileTarget(_Path):
         self.check(tables)
         self.write_parts(tables)
 
-    def write_parts(self, parts: Iterable[Table]) -> None:
+    def write_parts(self, parts: Iterable[Table], tables: Sequence[Table] = ()) -> None:
         try:
             with atomic_path(self.path, new=self.mode == "new") as temporary:
                 self.writer(parts, temporary)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import re
 import tempfile
 import warnings
@@ -18,7 +19,7 @@ from relatum.errors import DataError, FormatError, RelatumWarning
 from relatum.files import temporary_prefix
 from relatum.tables.engine import BATCH, Workspace, WorkspaceError, literal
 from relatum.tables.source import Source, SourceColumn, SourceTable
-from relatum.tables.table import Table, Value, free_name
+from relatum.tables.table import Column, Table, Value, free_name
 from relatum.tables.text_form import TextForm, header_fault, is_gzip, numbered, opened, text_chunks, with_row_name
 from relatum.tables.values import infer_types
 
@@ -290,7 +291,7 @@ def write_json_lines(tables: Iterable[Table], path: Path) -> None:
     with path.open("x", encoding="utf-8", newline="\n") as file:
         for table in tables:
             names = [free_name("relation", table.names), *table.names]
-            for row in table.rows():
+            for row in table.rows(_in_json):
                 file.write(json.dumps(dict(zip(names, (table.relation, *row), strict=True)), ensure_ascii=False) + "\n")
 
 
@@ -298,11 +299,25 @@ def write_delimited(tables: Iterable[Table], path: Path, delimiter: str, *, esca
     """Write one table, or its parts as they come, with a header; no value is an empty field."""
     parts = iter(tables)
     first = next(parts)
-    rows = (row for part in chain([first], parts) for row in part.rows())
+    rows = (row for part in chain([first], parts) for row in part.rows(_in_text))
     with path.open("x", encoding="utf-8", newline="") as file:
         writer = csv.writer(_LineFeeds(file), delimiter=delimiter, lineterminator="\r\n")
         writer.writerows(_without_formulas([tuple(first.names)]) if escape_formulas else [first.names])
         writer.writerows(_without_formulas(rows) if escape_formulas else _noticed(rows))
+
+
+def _in_json(column: Column) -> Sequence[Value]:
+    """Return values as JSON has them, which knows no number that is not finite."""
+    if column.form != "number":
+        return column.values
+    return [value if value is None or math.isfinite(float(value)) else str(value) for value in column.values]
+
+
+def _in_text(column: Column) -> Sequence[Value]:
+    """Return values as text files have them, truths in words."""
+    if column.type != "BOOLEAN":
+        return column.values
+    return [None if value is None else str(value).lower() for value in column.values]
 
 
 class _LineFeeds:

@@ -8,7 +8,7 @@ import re
 import struct
 import tempfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -29,6 +29,16 @@ if TYPE_CHECKING:
 
 Cell = int | float | str | bool | dt.time | dt.date | dt.datetime | dt.timedelta
 
+_TYPES = {
+    int: "BIGINT",
+    float: "DOUBLE",
+    str: "VARCHAR",
+    bool: "BOOLEAN",
+    dt.time: "TIME",
+    dt.date: "DATE",
+    dt.datetime: "TIMESTAMP",
+    dt.timedelta: "INTERVAL",
+}
 _BATCH_CELLS = 1 << 21
 _SCAN = 100  # rows that tell whether a first row names all columns
 _MOST_WHOLE = 1e17  # floats above are not known to the digit
@@ -52,6 +62,8 @@ class WorkbookSource(Source):
         self.location = str(path)
         self._workspace, self._path, self._has_header = workspace, path, header
         self._error = python_calamine.CalamineError
+        self._read: dict[str, list[str]] = {}
+        self._classes: dict[str, list[set[type]]] = {}  # of the cells of each column that was read
         self._nameless: dict[str, str] = {}  # by sheet, what a first column without a name is called
         self._folder = tempfile.TemporaryDirectory(prefix=temporary_prefix(), ignore_cleanup_errors=True)
         try:
@@ -90,12 +102,14 @@ class WorkbookSource(Source):
         with self._guarded():
             values = self._workbook.get_sheet_by_name(sheet)
         indices = [names.index(column.name) for column in columns]
+        self._classes[table.name] = [set() for _ in columns]
         nameless = [index for index, name in enumerate(names) if not name]
         width = max(len(columns), 1)
-        batches = self._batches(sheet, values, indices, nameless)
+        batches = self._batches(sheet, values, indices, nameless, self._classes[table.name])
         with self._guarded():
             self._workspace.fill(f"{target}_text", width, batches, values.height, table.name)
         infer_types(self._workspace, f"{target}_text", target, [True] * width, table.name)
+        self._read[table.name] = [column.name for column in columns]
 
     def close(self) -> None:
         """Close the copy and remove it."""
@@ -130,8 +144,30 @@ class WorkbookSource(Source):
         fault = header_fault([name for name in names if name])
         return self._fault(sheet, fault) if fault else names
 
+    def value_types(self, table: SourceTable) -> Mapping[str, str]:
+        """Return the types of columns by the kinds of their cells."""
+        found = {}
+        for name, classes in zip(self._read[table.name], self._classes[table.name], strict=True):
+            kinds = classes - {int} if float in classes else classes - {dt.date} if dt.datetime in classes else classes
+            found[name] = _TYPES[next(iter(kinds))] if len(kinds) == 1 else "VARCHAR"
+        return found
+
+    def losses(self, table: SourceTable) -> Mapping[str, str]:
+        """Return which columns have cells of several kinds."""
+        found = zip(self._read[table.name], self._classes[table.name], strict=True)
+        return {
+            name: "cells of several kinds are kept as text"
+            for name, kinds in found
+            if len(kinds) > 1 and kinds not in ({int, float}, {dt.date, dt.datetime})
+        }
+
     def _batches(
-        self, sheet: str, values: CalamineSheet, indices: Sequence[int], nameless: Sequence[int]
+        self,
+        sheet: str,
+        values: CalamineSheet,
+        indices: Sequence[int],
+        nameless: Sequence[int],
+        classes: Sequence[set[type]],
     ) -> Iterator[Batch]:
         filled = _rows(values)
         if self._has_header:
@@ -141,6 +177,8 @@ class WorkbookSource(Source):
             for number, row in batch:
                 if any(row[index] != "" for index in nameless):
                     raise self._fault(sheet, f"row {number}: a value in a column that has no name in the first row")
+            for index, seen in zip(indices, classes, strict=True):
+                seen.update(_class(row[index]) for _, row in batch if row[index] != "")
             yield [[_text(row[index]) for _, row in batch] for index in indices] or [[None] * len(batch)]
 
     def _fault(self, sheet: str, reason: str) -> FormatError:
@@ -252,6 +290,12 @@ def _rows(sheet: CalamineSheet) -> Iterator[tuple[int, list[Cell]]]:
     for number, row in enumerate(sheet.iter_rows(), start=1):
         if any(value != "" for value in row):
             yield number, row[first:] if len(row) > sheet.width else row
+
+
+def _class(value: object) -> type:
+    """Return what kind of cell one is: numbers that are whole are told from others, though a workbook does not."""
+    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < _MOST_WHOLE
+    return int if is_whole else type(value)
 
 
 def _text(value: object) -> str | None:

@@ -1,7 +1,8 @@
-"""Answers of a run with a promise: how often they hold the missing one, what is refused, and how it is kept."""
+"""Answers with a promise, and answers on tables: how often they hold the missing one, and of which kinds they are."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from itertools import pairwise
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import relatum
-from relatum import Hypergraph, Run, Split, UnknownNameError
+from relatum import Hypergraph, Run, Spec, Split, UnknownNameError, fit, read
 from support.mistakes import mistake
 from support.strategies import restrict
 
@@ -137,3 +138,76 @@ def test_an_update_fits_it_to_what_the_run_knows_then(run: Run) -> None:
     wider = relatum.update(run, Split(new, empty, empty, source="new"))
     assert wider.answer_sets is None
     assert len(wider.complete("lives(p3, ?)", coverage=0.9).new) > 0
+
+
+BUYERS, ITEMS, CHANNELS = (
+    [f"sales.{kind}:{n}" for n in values]
+    for kind, values in (("buyer", range(7)), ("item", range(5)), ("channel", ("shop", "web")))
+)
+
+
+@pytest.fixture(scope="module")
+def sales_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("kinds")
+    rows = [f"{n % 7},{n % 5},{'web' if n % 3 else 'shop'}" for n in range(40)]
+    (folder / "sales.csv").write_text("\n".join(["buyer,item,channel", *rows]) + "\n")
+    read(folder / "sales.csv", keep_ids=True).save(folder / "data")
+    made = fit(Spec.from_dict({"data": str(folder / "data"), "training": {"epochs": 2}}), folder / "run")
+    made.define("shopped", "select[channel = sales.channel:shop](sales)")
+    return made
+
+
+@pytest.mark.parametrize("beam", [None, 40])
+def test_a_gap_is_filled_by_entities_of_its_kind(sales_run: Run, beam: int | None) -> None:
+    one = sales_run.complete('sales(?, "sales.item:2", "sales.channel:web")', k=100, beam=beam)
+    assert sorted(answer.entity for answer in one) == BUYERS
+    for question in ('sales(?, ?, "sales.channel:shop")', "shopped(?, ?)"):
+        several = sales_run.complete(question, k=100, beam=beam)
+        every = set(itertools.product(BUYERS, ITEMS))
+        assert {answer.entities for answer in several} <= every
+        assert beam is not None or len(several) == len(every)
+    new = sales_run.complete("sales(?, ?, ?)", k=5, new_only=True, beam=beam)
+    best = max(sales_run.predict("sales", exact=True), key=lambda one: one.score)
+    assert max(new, key=lambda one: one.score).entities == best.entities
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_predicted_facts_are_of_the_kinds_of_their_columns(sales_run: Run, exact: bool) -> None:
+    for relation, every in (("sales", (BUYERS, ITEMS, CHANNELS)), ("shopped", (BUYERS, ITEMS))):
+        found, there = {one.entities for one in sales_run.predict(relation, exact=exact)}, set(itertools.product(*every))
+        assert found == there - set(sales_run.table(relation)) if exact else found < there
+
+
+def test_a_fact_is_measured_against_alternatives_of_its_kinds(sales_run: Run) -> None:
+    known = set(sales_run.table("sales"))
+    fact = ("sales.buyer:3", "sales.item:2", "sales.channel:web")
+
+    def said(entities: tuple[str, ...]) -> str:
+        return f"sales({', '.join(map(repr, entities))})".replace("'", '"')
+
+    judged = sales_run.score(said(fact))
+    assert judged.source == ("train" if fact in set(sales_run.split.train.table("sales")) else None)
+    assert judged.probability is not None
+    assert 0 < judged.probability < 1
+    below = total = 0.0
+    for position, kind in enumerate((BUYERS, ITEMS, CHANNELS)):
+        for name in kind:
+            other = (*fact[:position], name, *fact[position + 1 :])
+            if other not in known and other != fact:
+                total += 1
+                rival = sales_run.score(said(other)).score
+                below += (rival < judged.score) + (rival == judged.score) / 2
+    assert total
+    assert judged.percentile == pytest.approx(100 * below / total)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "hint"),
+    [("sales.item:2", "; did you mean 'sales.buyer:2'\\?$"), ("sales.channel:web", "; did you mean|not one$")],
+)
+def test_an_entity_of_another_kind_is_refused(sales_run: Run, wrong: str, hint: str) -> None:
+    for ask in (sales_run.complete, sales_run.score):
+        last = "?" if ask == sales_run.complete else '"sales.channel:web"'
+        with mistake("wrong-entity-type") as caught:
+            ask(f'sales("{wrong}", "sales.item:1", {last})')  # type: ignore[operator]
+        caught.match(hint)
