@@ -269,7 +269,8 @@ class Run(Trained):
         ranked = [one for group in found.values() for one in group]
         if len(chosen) > 1:  # only probabilities are comparable among relations
             ranked.sort(key=lambda one: -(one.probability or 0.0))
-        return Predictions(ranked, chosen)
+        grouped = any(self.shown_values.columns(one.name) for one in chosen)
+        return Predictions(ranked, chosen, has_intervals=grouped)
 
     def joined(
         self,

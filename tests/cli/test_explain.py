@@ -20,7 +20,17 @@ def test_a_fact_is_explained_in_words_and_as_json(example_run: Path, run: Relatu
     code, out, _ = run("explain", str(example_run), "sold(drew, drew, book)", "--json")
     plain = json.loads(out)
     assert code == 0
-    assert set(plain) == {"fact", "known", "probability", "percentile", "reasons", "against", "similar"}
+    assert set(plain) == {
+        "fact",
+        "known",
+        "probability",
+        "percentile",
+        "interval",
+        "stored",
+        "reasons",
+        "against",
+        "similar",
+    }
     assert "same seller and buyer" in plain["against"][0]
 
 

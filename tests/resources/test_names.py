@@ -34,7 +34,7 @@ def inserted(run: Run, marked: str) -> str:
         ("sales(ch|", "sales(channel="),
         ("sales(channel=w|)", "sales(channel=web)"),
         ('seats("nor|")', "seats(north)"),
-        ('items.price(?, 11|', 'items.price(?, "11.02 to 14.86"'),
+        ('items.price(?, 11|)', 'items.price(?, 11.02)'),
         ("proj|", "project"),
         ("project[0](rat|", "project[0](ratings"),
         ("select[ci|](customers.city)", "select[city](customers.city)"),

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import random
+import sqlite3
+from datetime import datetime, timedelta
+from pathlib import Path
+
 import pytest
 
 import relatum
@@ -80,3 +85,30 @@ def test_what_is_not_there_and_facts_without_tables_are_refused(run: Run) -> Non
         run.doubt_cells(columns=["colour"])
     with mistake("no-column-models"):
         relatum.fit([("likes", "ann", "tea"), ("likes", "bob", "tea")], dim=4, epochs=1, progress=False).doubt_cells()
+
+
+def test_what_a_law_of_the_table_says_is_not_doubted_and_what_breaks_it_is(tmp_path: Path) -> None:
+    """Two columns of one moment are cut at other places, for one has gaps; a few rows have another moment."""
+    rng = random.Random(4)
+    start, wrong = datetime(2005, 1, 1), {60, 120, 180, 240, 300, 360}
+    moments = [start + timedelta(hours=number, seconds=rng.randrange(3000)) for number in range(900)]
+    with sqlite3.connect(tmp_path / "paid.db") as paid:
+        paid.execute("CREATE TABLE paid (id INTEGER PRIMARY KEY, rented TEXT, payed TEXT, clerk TEXT)")
+        rows = [
+            (number, None if number % 3 == 0 else str(one), str(start if number in wrong else one), "ab"[number % 2])
+            for number, one in enumerate(moments)
+        ]
+        paid.executemany("INSERT INTO paid VALUES (?, ?, ?, ?)", rows)
+        paid.execute("UPDATE paid SET rented = ? WHERE id % 3 = 0 AND id % 180 = 0", (str(moments[450]),))
+    paid.close()
+    run = relatum.fit(relatum.read(str(tmp_path / "paid.db")), dim=10, epochs=1, evidence=False, progress=False)
+    held = {number: (rented, payed) for number, rented, payed, _ in rows}
+    found = run.doubt_cells(columns=["rented", "payed"], k=900)
+    assert found
+    for one in found:
+        number = one.row["id"]
+        assert one.stored in [str(moment) for moment in (*held[number], moments[450])]  # type: ignore[index]
+        if number % 60:  # type: ignore[operator]
+            assert held[number][0] != held[number][1]  # type: ignore[index]
+        low, high = one.expected.partition(" (")[2].rstrip(")").split(" to ")
+        assert not low <= one.stored <= high

@@ -129,7 +129,12 @@ def test_similarity_is_the_cosine_of_rows_from_their_mean(example: Run) -> None:
     assert [one.name for one in found] == sorted(expected, key=lambda name: -expected[name])
     assert [one.similarity for one in found] == pytest.approx([expected[one.name] for one in found])
     assert similar_entities(example, "drew", k=2) == found[:2]
-    assert found[0].to_dict() == {"name": found[0].name, "similarity": found[0].similarity, "entity_type": None}
+    assert found[0].to_dict() == {
+        "name": found[0].name,
+        "similarity": found[0].similarity,
+        "entity_type": None,
+        "interval": None,
+    }
 
 
 def test_entities_of_the_same_type_come_first_and_one_is_known_by_its_value(shop_run: Path) -> None:

@@ -108,7 +108,7 @@ def complete(
     if coverage is not None:
         say_promise(answers.limit, len(answers.new), coverage, len(rows))
     for answer, found in reasons.items():
-        shown = ", ".join(loaded.shown(parsed.relation, answer.entities, parsed.open))
+        shown = ", ".join(loaded.shown(parsed.relation, answer.entities, parsed.open, answer.intervals))
         say(f"{shown}:" + ("" if found else " no rule speaks for it, the embedding alone does"))
         for one in found:
             say_reason(loaded, one)
@@ -128,26 +128,32 @@ def score(
         print_json({"scores": [{"fact": fact, **asdict(one)} for fact, one in zip(facts, found, strict=True)]})
         return
     rows = [
-        (fact, f"{one.score:.3f}", percent(one.probability), f"{one.percentile:.2f} %", where(one.source))
+        (fact, f"{one.score:.3f}", percent(one.probability), f"{one.percentile:.2f} %", where(one))
         for fact, one in zip(facts, found, strict=True)
     ]
     heads = ("fact", "score", "probability", "beats", "")
     print_table("scores", heads, rows, heads[1:4], drop=("score",))
     say("beats: the share of one-cell variations of this fact that score lower")
+    for fact, one in zip(facts, found, strict=True):
+        if one.interval is not None:
+            say(f"{fact}: the probability is that of {one.interval}")
 
 
 def _rows(run: Run, question: Question, answers: list[Answer]) -> Iterator[tuple[tuple[str, ...], Answer]]:
     """Yield the cells of each answer, with the answer."""
     for rank, one in enumerate(answers, start=1):
-        shown = run.shown(question.relation, one.entities, question.open)
+        shown = run.shown(question.relation, one.entities, question.open, one.intervals, known=one.known)
         yield (str(rank), *shown, f"{one.score:.3f}", percent(one.probability)), one
 
 
 def _plain(run: Run, answer: Answer, reasons: list[Reason] | None) -> dict[str, Any]:
+    from relatum.runs.answers import interval_of
+
     return {
         **({"entity": answer.entity} if len(answer.entities) == 1 else {}),
         "entities": list(answer.entities),
         "labels": [run.labels.of(one) for one in answer.entities],
+        **interval_of(answer.intervals),
         "score": answer.score,
         "probability": answer.probability,
         "known": answer.known,
@@ -187,7 +193,7 @@ def _show_each(run: Run, questions: str, *, k: int, new: bool, every: bool, json
     columns = columns_of(question)
     rows = [
         (
-            *run.shown(question.relation.name, one.entities, columns),
+            *run.shown(question.relation.name, one.entities, columns, one.intervals, known=one.known),
             str(one.rank),
             f"{one.score:.3f}",
             percent(one.probability),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from relatum.api import Run
     from relatum.evidence.reasons import Reason
     from relatum.records import Records
-    from relatum.runs.answers import Answer, Question
+    from relatum.runs.answers import Answer, FactScore, Question
     from relatum.runs.doubt import DoubtfulCell, DoubtfulFact
 
 Many = list[str] | None
@@ -40,11 +40,12 @@ def explain(
     similar = loaded.similar_facts(fact)
     if json:
         plain = {"fact": fact, "known": score.known, "probability": score.probability, "percentile": score.percentile}
+        plain |= {"interval": score.interval, "stored": score.stored}
         reasons, known = [one.to_dict() for one in found], [one.to_dict() for one in similar]
         print_json({**plain, "reasons": reasons, "against": against, "similar": known})
         return
     share = f"above {score.percentile:.1f} % of its one-cell variations"
-    say(f"{fact}: {where(score.source)}; {percent(score.probability)} likely, {share}")
+    say(f"{fact}: {where(score)}; {percent(score.probability)} likely, {share}")
     for one in found:
         say_reason(loaded, one)
     if not found:
@@ -90,11 +91,11 @@ def say_reason(run: Run, reason: Reason) -> None:
         say(f"       - and {one.more:,} more")
 
 
-def where(source: str | None) -> str:
-    """Return where a fact is known from."""
-    if source is None:
-        return "new"
-    return "known, derived" if source == "derived" else f"known, in {source}"
+def where(score: FactScore) -> str:
+    """Return where a fact is known from, or what is stored instead."""
+    if score.source is None:
+        return "new" if score.stored is None else f"not known: {score.stored} is stored"
+    return "known, derived" if score.source == "derived" else f"known, in {score.source}"
 
 
 def doubt(
@@ -129,9 +130,11 @@ def doubt(
     if not found:
         say("no known fact is doubtful")
         return
+    from relatum.runs.shown_values import beside
+
     heads, ends = ("", "fact", "role", "stored", "expected", "doubt"), ("doubt",)
     rows = [
-        (str(rank), str(one), one.role, one.stored, one.expected or "-", f"{one.doubt:.2f}")
+        (str(rank), str(one), one.role, one.stored, beside(one.expected or "-", one.interval), f"{one.doubt:.2f}")
         for rank, one in enumerate(found, start=1)
     ]
     print_table("doubtful facts", heads, rows, ends)

@@ -73,6 +73,7 @@ def similar(
     """Show the entities whose embeddings are most similar to that of an entity."""
     from relatum.api import Run
     from relatum.runs.lookup import similar_entities
+    from relatum.runs.shown_values import beside
 
     found = similar_entities(Run.load(run), entity, k)
     if json:
@@ -82,7 +83,8 @@ def similar(
     heads = ["", "entity", "similarity"] + (["entity type"] if typed else [])
     rows = []
     for rank, one in enumerate(found, start=1):
-        cells = (str(rank), one.name.removeprefix(f"{one.entity_type}:"), f"{one.similarity:.3f}", one.entity_type or "-")
+        name = beside(one.name.removeprefix(f"{one.entity_type}:"), one.interval)
+        cells = (str(rank), name, f"{one.similarity:.3f}", one.entity_type or "-")
         rows.append(cells[: len(heads)])
     print_table(f"most similar to {entity}", heads, rows, ("similarity",), drop=("entity type",))
 

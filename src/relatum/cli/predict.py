@@ -81,22 +81,27 @@ def predict(
 
 def _show(run: Run, names: list[str], wanted: dict[str, Any], *, json: bool) -> None:
     """Print the best facts: of one relation by its roles, of several together by probability."""
-    from relatum.runs.answers import Question
+    from relatum.runs.answers import interval_of
     from relatum.runs.prediction import predict
+    from relatum.runs.shown_values import beside
 
     found = [one for group in predict(run, names, **wanted).values() for one in group]
     if json:
-        plain = [{name: value for name, value in asdict(one).items() if name != "roles"} for one in found]
+        hidden = ("roles", "intervals")
+        plain = [
+            {**{name: value for name, value in asdict(one).items() if name not in hidden}, **interval_of(one.intervals)}
+            for one in found
+        ]
         print_json({"predictions": plain})
         return
     if len(names) == 1:
         schema = run.schema[names[0]]
         title, heads = str(schema), schema.roles or tuple(f"position {position}" for position in range(schema.arity))
-        facts = [run.shown(names[0], one.entities) for one in found]
+        facts = [run.shown(names[0], one.entities, intervals=one.intervals) for one in found]
     else:
         found = sorted(found, key=lambda one: -(one.probability or 0.0))[: wanted["top"]]
         title, heads = f"{len(names)} relations", ("fact",)
-        facts = [(str(Question(one.relation, one.entities)),) for one in found]
+        facts = [(beside(str(one), interval_of(one.intervals).get("interval")),) for one in found]
     ends = ("score", "probability")
     rows = [
         (str(rank), *fact, f"{one.score:.3f}", percent(one.probability))

@@ -320,7 +320,7 @@ def _in_utc(moment: Any) -> Any:
 
 def _without_zeros(text: str) -> str:
     """Return a time without zeros at the end of a fraction of a second."""
-    return re.sub(r"\.?0+(?=$|\+)", "", text) if "." in text else text
+    return re.sub(r"(\.[0-9]*?)0+(?![0-9])", lambda found: found[1].rstrip("."), text)
 
 
 def _time_of(ticks: int) -> time | str:

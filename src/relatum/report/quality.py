@@ -220,7 +220,7 @@ def _worst(run: Trained, facts: Hypergraph, ranks: Ranks, column: Int64) -> tupl
     _, first = np.unique(column[order], return_index=True)
     sizes = [len(facts.table(relation.name)) for relation in facts.schema]
     starts = np.concatenate([[0], np.cumsum(sizes)])  # the number of the first fact of each relation, as `rank` counts them
-    names, found = facts.entities, []
+    found = []
     for question in order[np.sort(first)[:_WORST_FACTS]].tolist():
         relation, position = int(ranks.relation[question]), int(ranks.position[question])
         name = facts.schema[relation].name
@@ -228,9 +228,13 @@ def _worst(run: Trained, facts: Hypergraph, ranks: Ranks, column: Int64) -> tupl
         known = run.known.lookup(np.array([relation], np.int32), fact.astype(np.int32), position)
         question_columns, k = torch.from_numpy(fact.astype(np.int64)), min(_ABOVE, int(ranks.better[question]))
         best, _ = scoring.top(run.model, run.tables, relation, question_columns, position, k, known)
-        entities = [names[one] for one in fact[:, 0].tolist()]
-        others = [[*entities[:position], names[one], *entities[position + 1 :]] for one in best[0].tolist() if one >= 0]
-        above = tuple(run.shown(name, other)[position] for other in others)
+        held = run.shown_values.fact(name, fact[:, 0].tolist(), known=True)
+        above: list[str] = []
+        for one in best[0].tolist():
+            if one >= 0:
+                value, interval = run.shown_values.entity_shown(facts.entities[one])
+                above += run.shown(name, [value], [position], [interval])
         rank = float(ranks.realistic[question])
-        found.append(WorstFact(name, run.shown(name, entities), position, rank, above))
+        entities = run.shown(name, held.names, intervals=held.intervals, known=held.is_known)
+        found.append(WorstFact(name, entities, position, rank, tuple(above)))
     return tuple(found)

@@ -144,8 +144,9 @@ def _known(run: Trained, facts: Hypergraph) -> tuple[Known, ...]:
     found = []
     for relation in facts.schema:
         table = facts.table(relation.name)
-        first = [facts.entities[one] for one in table.columns[:, :1].flatten().tolist()]
-        example = run.shown(relation.name, first) if first else ()
+        first = table.columns[:, 0].tolist() if len(table) else []
+        fact = run.shown_values.fact(relation.name, first, known=True) if first else None
+        example = () if fact is None else run.shown(relation.name, fact.names, intervals=fact.intervals, known=fact.is_known)
         found.append(Known(relation.name, relation.arity, relation.roles or (), len(table), example))
     return tuple(sorted(found, key=lambda one: -one.facts))
 
@@ -158,7 +159,10 @@ def _new_predictions(run: Trained, stored: Hypergraph) -> NewPredictions:
         (
             name,
             run.schema[name].roles or (),
-            tuple((replace(one, entities=run.shown(name, one.entities)), _reason(run, one)) for one in found[name]),
+            tuple(
+                (replace(one, entities=run.shown(name, one.entities, intervals=one.intervals)), _reason(run, one))
+                for one in found[name]
+            ),
         )
         for name in best
     )
@@ -166,7 +170,11 @@ def _new_predictions(run: Trained, stored: Hypergraph) -> NewPredictions:
         return NewPredictions(len(names), groups, None, 0)
     given = Hypergraph.union([run.split.train, run.split.valid])
     tried = predict(run, names, _KEPT, around=AROUND, per_question=1, given=given)
-    right = sum(one.entities in set(run.split.test.table(name)) for name, found in tried.items() for one in found)
+    right = 0
+    for name, found_again in tried.items():
+        held_out = set(map(tuple, run.split.test.table(name).columns.T.tolist()))
+        asked = (run.entities_of(Question(name, one.entities))[:, 0].tolist() for one in found_again)
+        right += sum(tuple(fact) in held_out for fact in asked)
     return NewPredictions(len(names), groups, sum(map(len, tried.values())), right)
 
 

@@ -79,12 +79,16 @@ class ScoredFact:
         probability: how likely it would be if it were not known; None without calibration.
         percentile: the share of its one-cell variations that score lower, in percent.
         score: the model's score; to be compared among facts of one relation only.
+        interval: what score and probability are of, where the fact has a number or a date and is not known; else None.
+        stored: what is stored in a cell of the fact instead; None where nothing is, or the fact is known.
     """
 
     fact: FactRef
     probability: float | None
     percentile: float
     score: float
+    interval: str | None = None
+    stored: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +138,7 @@ def complete(
     found = run.complete(parsed, k=k, new_only=new_only, seconds=seconds, coverage=coverage)
     known, new = found.known[:k], found.new if coverage is None else found.new[:MOST_ANSWERS]
     relation, roles = parsed.relation, role_names(run, parsed.relation)
-    given = tuple(
-        None if name is None else run.entities[entity]
-        for name, entity in zip(parsed.arguments, run.entities_of(parsed)[:, 0].tolist(), strict=True)
-    )
+    given = run.given_names(parsed)
     explained = reasons if not parsed.free and relation not in run.definitions else 0
     return QuestionAnswers(
         str(parsed),
@@ -154,8 +155,10 @@ def score(run: Run, fact: str) -> ScoredFact:
     """Return what a run thinks of a fact such as `sold(drew, alex, book)`."""
     relation, names = whole_fact(run, bounded_text(fact, "the fact"))
     found = run.score(Question(relation, names))
-    ref = fact_ref(run, relation, names, probability=found.probability, source=found.source)
-    return ScoredFact(ref, found.probability, found.percentile, found.score)
+    ref = known_fact(run, relation, names) if relation not in run.definitions else None
+    if ref is None or not ref.known:
+        ref = fact_ref(run, relation, names, probability=found.probability, source=found.source)
+    return ScoredFact(ref, found.probability, found.percentile, found.score, found.interval, found.stored)
 
 
 def explain(run: Run, fact: str, k: int = 5) -> ExplainedFact:
@@ -177,7 +180,7 @@ def whole_fact(run: Run, fact: str) -> tuple[str, tuple[str, ...]]:
     if question.open or question.free:
         reason = f"a fact names an entity for every position of {run.schema[question.relation]}"
         raise DataError("gap-in-fact", reason, place=question)
-    return question.relation, tuple(run.entities[one] for one in run.entities_of(question)[:, 0].tolist())
+    return question.relation, tuple(name or "" for name in run.given_names(question))
 
 
 def reasons_for(run: Run, fact: FactRef, k: int, only: int | None = None) -> tuple[ReasonItem, ...]:
@@ -199,10 +202,20 @@ def _question(fact: FactRef) -> Question:
 def _item(run: Run, question: Question, answer: Answer, reasons: int) -> AnswerItem:
     """Return an answer to a question whose entities have their whole names; of a new one, with what speaks for it."""
     filled = list(question.arguments)
-    for position, name in zip(question.open, answer.entities, strict=True):
-        filled[position] = name
-    names = [name for name in filled if name is not None]  # without those at free positions
-    fact = fact_ref(run, question.relation, names, probability=answer.probability, source=answer.source)
+    between: list[str | None] = [None] * len(filled)
+    for position, name, interval in zip(
+        question.open, answer.entities, answer.intervals or (None,) * len(answer.entities), strict=True
+    ):
+        filled[position], between[position] = name, interval
+    there = [at for at, name in enumerate(filled) if name is not None]  # without those at free positions
+    fact = fact_ref(
+        run,
+        question.relation,
+        [filled[at] or "" for at in there],
+        intervals=[between[at] for at in there],
+        probability=answer.probability,
+        source=answer.source,
+    )
     if question.free:
         roles = tuple(role for role, name in zip(fact.roles, filled, strict=True) if name is not None)
         fact = replace(fact, roles=roles, text=str(replace(question, arguments=tuple(filled))))
@@ -211,5 +224,8 @@ def _item(run: Run, question: Question, answer: Answer, reasons: int) -> AnswerI
         if len(question.open) == 1:
             listed = reasons_for(run, fact, reasons, question.open[0])
         listed = listed or reasons_for(run, fact, reasons)  # what names other entities of the fact speaks for it, too
-    entities = tuple(entity_ref(run, name) for name in answer.entities)
+    entities = tuple(
+        entity_ref(run, name, between[at], known=answer.known)
+        for at, name in zip(question.open, answer.entities, strict=True)
+    )
     return AnswerItem(entities, fact, answer.probability, fact.known, answer.source, answer.score, listed)

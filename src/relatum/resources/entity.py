@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from relatum.api import Run
 from relatum.resources.answers import AnswerItem, complete, reasons_for
-from relatum.resources.facts import Standing, fact_index
+from relatum.resources.facts import Standing, count_of, fact_index, standings_of
 from relatum.resources.limits import MOST_ANSWERS, MOST_FACTS, MOST_REASONS, bounded, bounded_seconds
 from relatum.resources.references import EntityRef, FactRef, entity_ref, role_names
 from relatum.runs.answers import Question
@@ -99,9 +99,8 @@ _QUESTIONS, _OF_ONE_ROLE = 48, 6  # that are asked for predictions: in all, and 
 def entity_page(run: Run, name: str, *, facts: int = 10, similar: int = 10) -> EntityPage:
     """Return an entity, by its whole name, its value or its label, with so many `facts` of each group and `similar` ones."""
     facts, similar = bounded("facts", facts, MOST_FACTS), bounded("similar", similar, MOST_ANSWERS)
-    whole, index = run.entities[run.entity_id(name)], fact_index(run)
-    number = run.entities.id(whole)
-    standings = sorted(index.standings(number), key=lambda one: -len(one.facts))
+    (ref, there), index = standings_of(run, name), fact_index(run)
+    standings = sorted(there, key=lambda one: -len(one.facts))
     groups = tuple(
         FactGroup(
             relation := run.model.schema[one.relation].name,
@@ -112,8 +111,9 @@ def entity_page(run: Run, name: str, *, facts: int = 10, similar: int = 10) -> E
         )
         for one in standings[:_GROUPS]
     )
-    found = tuple(SimilarItem(entity_ref(run, one.name), one.similarity) for one in run.similar(whole, similar))
-    return EntityPage(entity_ref(run, whole), index.count(number), groups, found, truncated=len(standings) > _GROUPS)
+    alike = run.similar(ref.name, similar)
+    found = tuple(SimilarItem(entity_ref(run, one.name, one.interval), one.similarity) for one in alike)
+    return EntityPage(ref, count_of(there), groups, found, truncated=len(standings) > _GROUPS)
 
 
 def predicted(
@@ -125,10 +125,10 @@ def predicted(
     """
     k, until = bounded("k", k, MOST_ANSWERS), time.monotonic() + bounded_seconds(seconds)
     bounded("reasons", reasons, MOST_REASONS, least=0)
-    whole = run.entities[run.entity_id(name)]
+    entity = run.entity_id(name)
     best: dict[str, AnswerItem] = {}
     stopped = False
-    for number, question in enumerate(_questions(run, run.entities.id(whole))):
+    for number, question in enumerate(_questions(run, entity)):
         if stopped := number >= _QUESTIONS or time.monotonic() > until:
             break
         for item in complete(run, question, min(k, 10), new_only=True).answers:
@@ -136,7 +136,7 @@ def predicted(
                 best[item.fact.text] = item
     ranked = sorted(best.values(), key=lambda one: -(one.probability or 0.0))[:k]
     explained = tuple(replace(one, reasons=reasons_for(run, one.fact, reasons)) for one in ranked)
-    return PredictedFacts(entity_ref(run, whole), explained, truncated=stopped)
+    return PredictedFacts(standings_of(run, name)[0], explained, truncated=stopped)
 
 
 def neighbourhood(run: Run, name: str, *, known: int = 16, new: int = 6, least: float = 0.05) -> Neighbourhood:
@@ -144,14 +144,13 @@ def neighbourhood(run: Run, name: str, *, known: int = 16, new: int = 6, least: 
 
     No new one is less likely than `least`; with none at all it is much quicker.
     """
-    known, whole, index = bounded("known", known, MOST_FACTS), run.entities[run.entity_id(name)], fact_index(run)
-    number = run.entities.id(whole)
-    standings = sorted(index.standings(number), key=lambda one: -len(one.facts))
+    known, (ref, there), index = bounded("known", known, MOST_FACTS), standings_of(run, name), fact_index(run)
+    standings = sorted(there, key=lambda one: -len(one.facts))
     rounds = itertools.zip_longest(*(one.facts[:known].tolist() for one in standings))
     chosen = list(dict.fromkeys(fact for row in rounds for fact in row if fact is not None))[:known]
-    guessed = predicted(run, whole, new, least=least).answers if new else ()
+    guessed = predicted(run, ref.name, new, least=least).answers if new else ()
     facts = (*index.refs(sorted(chosen)), *(item.fact for item in guessed))
-    return Neighbourhood(entity_ref(run, whole), facts, truncated=index.count(number) > len(chosen))
+    return Neighbourhood(ref, facts, truncated=count_of(there) > len(chosen))
 
 
 def _questions(run: Run, entity: int) -> Iterator[Question]:

@@ -6,7 +6,7 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,7 +15,9 @@ from relatum.arrays import Int32, Int64
 from relatum.data.sorting import differs_from_previous
 from relatum.errors import DataError, SettingError
 from relatum.resources.limits import MOST_FACTS, bounded
-from relatum.resources.references import EntityRef, FactRef, entity_ref, fact_ref, role_names
+from relatum.resources.references import EntityRef, FactRef, entity_ref, fact_ref, role_names, stored_ref
+from relatum.runs.answers import Question
+from relatum.runs.shown_values import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +97,25 @@ class FactIndex:
         for fact in facts:
             relation = int(np.searchsorted(self.starts, fact, side="right")) - 1
             row = fact - int(self.starts[relation])
-            names = [run.entities[entity] for entity in self._tables[relation][:, row].tolist()]
-            yield fact_ref(run, run.model.schema[relation].name, names, source=self.parts[int(self._sources[relation][row])])
+            source = self.parts[int(self._sources[relation][row])]
+            yield stored_ref(run, run.model.schema[relation].name, self._tables[relation][:, row].tolist(), source)
 
     def source(self, relation: int, fact: Sequence[int]) -> str | None:
         """Return the split part that holds a fact, or None."""
+        row = self._row(relation, fact)
+        return None if row is None else self.parts[int(self._sources[relation][row])]
+
+    def numbers(self, relation: int, facts: Int32) -> Int64:
+        """Return the numbers of those of some facts of a relation, int32[arity, n], that are known."""
+        rows = (self._row(relation, fact) for fact in facts.T.tolist())
+        return np.array([row + int(self.starts[relation]) for row in rows if row is not None], np.int64)
+
+    def _row(self, relation: int, fact: Sequence[int]) -> int | None:
         table, low, high = self._tables[relation], 0, self._tables[relation].shape[1]
         for column, entity in zip(table, fact, strict=True):
             part = column[low:high]
             low, high = low + int(np.searchsorted(part, entity)), low + int(np.searchsorted(part, entity, side="right"))
-        return self.parts[int(self._sources[relation][low])] if low < high else None
+        return low if low < high else None
 
 
 def fact_index(run: Run) -> FactIndex:
@@ -114,8 +125,37 @@ def fact_index(run: Run) -> FactIndex:
 
 def known_fact(run: Run, relation: str, entities: Sequence[str]) -> FactRef:
     """Return the reference to a fact of a stored relation, by whole names, with the split part that holds it, if any."""
-    ids = run.entities.ids(entities).tolist()
-    return fact_ref(run, relation, entities, source=fact_index(run).source(run.model.schema.id(relation), ids))
+    question = Question(relation, tuple(entities))
+    ids = run.entities_of(question)
+    source = fact_index(run).source(run.model.schema.id(relation), ids[:, 0].tolist())
+    spans = run.shown_values.spans(question)
+    if spans and (source is None or not run.shown_values.exactly(relation, ids, spans)[0]):
+        return fact_ref(run, relation, [name or "" for name in run.given_names(question)])
+    return stored_ref(run, relation, ids[:, 0].tolist(), source)
+
+
+def count_of(standings: Sequence[Standing]) -> int:
+    """Return in how many facts an entity stands; one that has it twice counts once."""
+    return len(np.unique(np.concatenate([one.facts for one in standings]))) if standings else 0
+
+
+def standings_of(run: Run, name: str) -> tuple[EntityRef, list[Standing]]:
+    """Return the reference to an entity and where it stands; a number or a date only in facts that are stored with it."""
+    entity, index = run.entity_id(name), fact_index(run)
+    column, standings = run.shown_values.named(name), index.standings(entity)
+    number = None if column is None else column.number(name)
+    if column is None or number is None:
+        return entity_ref(run, run.entities[entity]), standings
+    found = []
+    for one in standings:
+        relation = run.model.schema[one.relation].name
+        if run.shown_values.columns(relation).get(one.position) is column:
+            facts = run.shown_values.facts_with(relation, entity, one.position, Span(number, number))
+            one = replace(one, facts=np.unique(index.numbers(one.relation, facts)))
+        found.append(one)
+    return entity_ref(run, column.prefix + name.strip().removeprefix(column.prefix)), [
+        one for one in found if len(one.facts)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,18 +199,19 @@ def facts_of(
         raise SettingError("option-needs-option", reason, place="role", remedy="give both of these too")
     schema = None if relation is None else run.schema[relation]
     position = None if role is None or schema is None else schema.position(role)
-    name = None if entity is None else run.entities[run.entity_id(entity)]
-    number = None if name is None else run.entities.id(name)
+    number = None if entity is None else run.entity_id(entity)
+    ref, standings = (None, None) if entity is None else standings_of(run, entity)
+    name = None if ref is None else ref.name
     wanted = ("facts", len(fact_index(run)), len(run.entities), name, relation, position)
     start = offset_of(after, *wanted)
     if schema is not None and schema.name in run.definitions:
         facts, total = _derived(run, schema.name, number, position, start, limit)
     else:
-        chosen = _chosen(run, number, None if relation is None else run.model.schema.id(relation), position)
+        chosen = _chosen(run, standings, None if relation is None else run.model.schema.id(relation), position)
         facts, total = tuple(fact_index(run).refs(chosen[start : start + limit])), len(chosen)
     ends = start + len(facts)
     return FactPage(
-        None if name is None else entity_ref(run, name),
+        ref,
         None if schema is None else schema.name,
         None if position is None or schema is None else role_names(run, schema.name)[position],
         facts,
@@ -179,14 +220,14 @@ def facts_of(
     )
 
 
-def _chosen(run: Run, entity: int | None, relation: int | None, position: int | None) -> Sequence[int]:
+def _chosen(run: Run, standings: Sequence[Standing] | None, relation: int | None, position: int | None) -> Sequence[int]:
     """Return the numbers of the facts that are wanted, ascending."""
     index = fact_index(run)
-    if entity is None:
+    if standings is None:
         return range(len(index)) if relation is None else index.of_relation(relation)
     found = [
         one.facts
-        for one in index.standings(entity)
+        for one in standings
         if (relation is None or one.relation == relation) and (position is None or one.position == position)
     ]
     numbers: list[int] = np.unique(np.concatenate(found)).tolist() if found else []

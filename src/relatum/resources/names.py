@@ -113,11 +113,18 @@ def find(run: Run, text: str, k: int = 10) -> FoundEntities:
     found = name_index(run).search(wanted, index.degrees(), k + 1) if wanted.strip() else []
     if not found:
         found = [(entity, "spelling") for entity in name_index(run).alike(wanted, k)]
-    hits = tuple(
+    hits = [
         EntityHit(entity_ref(run, run.entities[entity]), match, index.count(entity), _columns(run, entity))
         for entity, match in found[:k]
-    )
-    return FoundEntities(wanted, hits, truncated=len(found) > k)
+    ]
+    numbers = [_value_hit(run, name, stands) for _, name, stands in run.shown_values.finding(wanted)]
+    return FoundEntities(wanted, tuple([*numbers, *hits][:k]), truncated=len(numbers) + len(found) > k)
+
+
+def _value_hit(run: Run, name: str, stands: list[tuple[str, int, int]]) -> EntityHit:
+    """Return a number or a date that is stored, and where."""
+    columns = tuple(StandsIn(relation, role_names(run, relation)[at], rows) for relation, at, rows in stands)
+    return EntityHit(entity_ref(run, name), "exact", sum(one.facts for one in columns), columns)
 
 
 def _columns(run: Run, entity: int) -> tuple[StandsIn, ...]:
@@ -190,7 +197,18 @@ def _entities(run: Run, spot: Spot, k: int) -> list[NameMatch]:
         value = name.removeprefix(prefix)
         insert = _as_text(value) if spot.language == "sql" else as_written(value, quote=value == "?")
         found.append(NameMatch(name, run.labels.of(name), "entity", int(weights[entity]), insert))
-    return found
+    return [*_values(run, spot, stored, k), *found][:k]
+
+
+def _values(run: Run, spot: Spot, columns: list[tuple[str, int]], k: int) -> list[NameMatch]:
+    """Return the numbers and dates that are stored in some columns and begin with what is typed."""
+    found = {}
+    for relation, position in columns:
+        column = run.shown_values.columns(relation).get(position)
+        for value, rows in () if column is None else column.starting(spot.typed, k):
+            insert = _as_text(value) if spot.language == "sql" else as_written(value)
+            found[value] = NameMatch(value if column is None else column.prefix + value, None, "entity", rows, insert)
+    return list(found.values())
 
 
 def _stored(run: Run, name: str, position: int, *, sql: bool) -> tuple[str, int] | None:

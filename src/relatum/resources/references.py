@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from relatum.algebra.lexer import as_written, write_arguments
 from relatum.api import Run
+from relatum.runs.shown_values import beside
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +18,15 @@ class EntityRef:
         name: its whole name, which no other entity has: `items:17`.
         label: what people call it, from a column such as `name`; None if it has no label.
         type: what it is where it came from a table: `items`; None where that is not known.
+        interval: of a number or a date, the least and the greatest that it can be, or that are stored where there are
+            several; None where it is exact, or no such value.
         is_value: whether it is no entity, but a value that is stored.
     """
 
     name: str
     label: str | None = None
     type: str | None = None
+    interval: str | None = None
     is_value: bool = False
 
 
@@ -52,10 +56,19 @@ class FactRef:
     is_condition: bool = False
 
 
-def entity_ref(run: Run, name: str) -> EntityRef:
-    """Return the reference to an entity by its whole name, whose beginning is its type."""
+def entity_ref(run: Run, name: str, interval: str | None = None, *, known: bool = False) -> EntityRef:
+    """Return the reference to an entity by its whole name, whose beginning is its type.
+
+    A number or a date can have an interval, of a known fact or a predicted one.
+    """
+    if interval is None:
+        name, interval = run.shown_values.entity_shown(name)
     types = (one for one in run.entity_types if name.startswith(one) and name[len(one) : len(one) + 1] == ":")
-    return EntityRef(name, run.labels.of(name), next(types, None))
+    found = next(types, None)
+    if interval is not None:
+        value = name.removeprefix(f"{found}:" if found else "")
+        return EntityRef(name, beside(value, interval, is_known=known), found, interval)
+    return EntityRef(name, run.labels.of(name), found)
 
 
 def value_ref(run: Run, entity: str | None, text: str) -> EntityRef:
@@ -68,20 +81,29 @@ def fact_ref(
     relation: str,
     entities: Sequence[str],
     *,
+    intervals: Sequence[str | None] = (),
     probability: float | None = None,
     source: str | None = None,
 ) -> FactRef:
     """Return the reference to a fact of entities by their whole names; it is known if it has a source."""
     known = source is not None
+    beside_each = intervals or (None,) * len(entities)
+    refs = tuple(entity_ref(run, name, one, known=known) for name, one in zip(entities, beside_each, strict=True))
     return FactRef(
         relation,
-        tuple(entity_ref(run, name) for name in entities),
+        refs,
         role_names(run, relation),
-        as_written(relation) + write_arguments(tuple(entities)),
+        as_written(relation) + write_arguments(tuple(one.name for one in refs)),
         known,
         1.0 if known else probability,
         source,
     )
+
+
+def stored_ref(run: Run, relation: str, ids: Sequence[int], source: str | None) -> FactRef:
+    """Return the reference to a fact of entities by their ids, which a split part holds with the values that are stored."""
+    shown = run.shown_values.fact(relation, ids, known=source is not None)
+    return fact_ref(run, relation, shown.names, intervals=shown.intervals, source=source)
 
 
 def condition_ref(run: Run, relation: str, entities: Sequence[str], *, known: bool, probability: float) -> FactRef:

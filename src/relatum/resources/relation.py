@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from relatum.api import Run
 from relatum.report.quality import Measured
 from relatum.resources.answers import ReasonItem, reason_item, reasons_for
-from relatum.resources.facts import FactPage, facts_of, offset_of, token_of
+from relatum.resources.facts import FactPage, facts_of, known_fact, offset_of, token_of
 from relatum.resources.limits import MOST_FACTS, MOST_MISSING, MOST_REASONS, MOST_RULES, bounded
 from relatum.resources.overview import RelationRow, relation_rows
 from relatum.resources.quality import evaluated
@@ -140,11 +140,11 @@ def doubtful(run: Run, name: str, k: int = 10) -> DoubtfulFacts:
 
 def _doubtful_item(run: Run, one: DoubtfulFact) -> DoubtfulItem:
     return DoubtfulItem(
-        fact_ref(run, one.relation, one.entities, source=one.source),
+        known_fact(run, one.relation, one.entities),
         one.position,
         role_names(run, one.relation)[one.position],
         entity_ref(run, one.stored),
-        None if one.expected is None else entity_ref(run, one.expected),
+        None if one.expected is None else entity_ref(run, one.expected, one.interval),
         one.doubt,
         tuple(reason_item(run, each) for each in one.reasons),
         tuple(reason_item(run, each) for each in one.support),
@@ -228,7 +228,7 @@ def _found(run: Run, relation: str) -> tuple[Prediction, ...]:
 def _gaps(run: Run, relation: str) -> tuple[Prediction, ...]:
     """Return what most likely stands in the empty cells of a column; a row that has a value there lacks none."""
     found = [
-        Prediction(relation, one.entities, one.score, one.probability, 1, one.roles)
+        Prediction(relation, one.entities, one.score, one.probability, 1, one.roles, one.intervals)
         for one in run.complete_each(relation, "*", None, k=1, new_only=True, all_entities=True)
     ]
     found.sort(key=lambda one: (-(one.probability or 0.0), one.entities))
@@ -236,6 +236,6 @@ def _gaps(run: Run, relation: str) -> tuple[Prediction, ...]:
 
 
 def _item(run: Run, one: Prediction, reasons: int) -> MissingFact:
-    fact = fact_ref(run, one.relation, one.entities, probability=one.probability)
+    fact = fact_ref(run, one.relation, one.entities, intervals=one.intervals, probability=one.probability)
     listed = () if one.relation in run.definitions else reasons_for(run, fact, reasons)
     return MissingFact(fact, one.position, one.score, listed)

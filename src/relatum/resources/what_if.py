@@ -21,6 +21,7 @@ from relatum.resources.facts import fact_index, known_fact
 from relatum.resources.limits import MOST_ASSUMED, MOST_DEFINITIONS, bounded_seconds, bounded_text
 from relatum.resources.queries import QueryAnswers, WitnessItem, query
 from relatum.resources.references import FactRef, fact_ref
+from relatum.runs.answers import Question
 from relatum.runs.sql_answers import answer_sql, define_view, views_of
 from relatum.runs.trained import SECONDS
 from relatum.sql.catalog import View, columns_of
@@ -112,7 +113,8 @@ def _facts_assumed(run: Run, facts: Sequence[str]) -> list[Assumed]:
         if relation in run.definitions:
             reason = f"{relation} is a defined relation: its facts follow from those of others"
             raise DataError("defined-relation", reason, place=text)
-        found[relation, names] = None
+        ids = run.entities_of(Question(relation, names))[:, 0].tolist()
+        found[relation, tuple(run.entities[one] for one in ids)] = None
     return list(found)
 
 

@@ -17,6 +17,7 @@ from relatum.inference.answer_sample import RIVALS, Rivals, rivals_of
 from relatum.inference.scoring import CandidateScorer
 from relatum.runs.column_answers import ColumnQuestions
 from relatum.runs.probabilities import block_probabilities
+from relatum.runs.shown_values import NO_SPANS, ShownFact, Spans
 from relatum.runs.trained import Trained
 
 
@@ -30,15 +31,22 @@ class AnswerBlock(NamedTuple):
     scores: Float32
     probabilities: Float64 | None  # theirs, or None where there were no facts to calibrate with
     sources: Int64  # the split part that holds each already, by its number; -1 for those that are new
+    relation: str = ""
+    spans: Spans = NO_SPANS  # the values that the questions have, where numbers and dates are taken in groups
+
+    def shown(self, run: Trained) -> Iterator[ShownFact]:
+        """Yield the facts that the answers make, with the values that are stored or predicted."""
+        for fact, source in zip(self.facts.T.tolist(), self.sources.tolist(), strict=True):
+            yield run.shown_values.fact(self.relation, fact, known=source >= 0, spans=self.spans)
 
     def rows_of(
         self, run: Trained, positions: Sequence[int]
-    ) -> Iterator[tuple[tuple[str, ...], int, float, float | None, str | None]]:
-        """Yield of each answer the names at some positions, its rank, score and probability, and the part that holds it."""
-        names, parts = run.entities, [*run.split.parts, None]
+    ) -> Iterator[tuple[ShownFact, int, float, float | None, str | None]]:
+        """Yield of each answer what is at some positions, its rank, score and probability, and the part that holds it."""
+        parts = [*run.split.parts, None]
         likely = [None] * len(self.ranks) if self.probabilities is None else self.probabilities.tolist()
         sources = (parts[one] for one in self.sources.tolist())
-        facts = (tuple(names[one] for one in fact) for fact in self.facts[list(positions)].T.tolist())
+        facts = (fact.at(positions) for fact in self.shown(run))
         yield from zip(facts, self.ranks.tolist(), self.scores.tolist(), likely, sources, strict=True)
 
     @classmethod
@@ -52,7 +60,7 @@ class Answerer:
     """What answers questions about a relation at one open position: known answers as they are, new ones as keys let them."""
 
     def __init__(self, run: Trained, relation: str, position: int) -> None:
-        self._run, self._position = run, position
+        self._run, self._position, self._relation = run, position, relation
         self.scorer = run.scorer(relation)
         self._new = run.scorer_of_new_facts(relation) if run.keys_of(relation) else self.scorer
         self._settled = SettledQuestions(run.table(relation).columns, run.keys_of(relation), position, len(run.entities))
@@ -68,10 +76,13 @@ class Answerer:
         """Return how many candidates of a question are looked at, for k answers."""
         return min(max(k, RIVALS), max(self.scorer.count(self._position), RIVALS))
 
-    def answered(self, questions: Ids, k: int, *, new_only: bool = False) -> AnswerBlock:
-        """Return the k best known answers, unless these are not wanted, and the k best new ones, to questions."""
+    def answered(self, questions: Ids, k: int, *, new_only: bool = False, spans: Spans = NO_SPANS) -> AnswerBlock:
+        """Return the k best known answers, unless these are not wanted, and the k best new ones, to questions.
+
+        `spans` are the values that all of the questions have, which a known answer must be stored with.
+        """
         position = self._position
-        sides = self._sides(questions, k, new_only=new_only)
+        sides = self._sides(questions, k, spans, new_only=new_only)
         self.scorer.forget()  # what is kept of a position is its packed side, as far as there is memory
         self._new.forget()
         rows, ranks, answers, found = (np.concatenate([getattr(one, name) for one in sides]) for name in _Ranked._fields[:4])
@@ -92,9 +103,11 @@ class Answerer:
             found[order],
             None if likely is None else likely[order],
             sources[order],
+            self._relation,
+            spans,
         )
 
-    def _sides(self, questions: Ids, k: int, *, new_only: bool) -> list[_Ranked]:
+    def _sides(self, questions: Ids, k: int, spans: Spans, *, new_only: bool) -> list[_Ranked]:
         """Return the known answers to questions, unless only new ones are wanted, and the new ones."""
         run, position = self._run, self._position
         opened = np.flatnonzero(~self._settled.among(questions))
@@ -111,8 +124,20 @@ class Answerer:
             return [new]
         if rivals is None or self._new is not self.scorer:
             rivals = rivals_of(self.scorer, position, questions)
-        held = _best_known(self.scorer, position, questions, self.scorer.answers(position, questions), k)
+        known = self.scorer.answers(position, questions)
+        if spans:
+            known = self._exactly(questions, known, spans)
+        held = _best_known(self.scorer, position, questions, known, k)
         return [_ranked(run, self.scorer, position, rivals, *held, known=True), new]
+
+    def _exactly(self, questions: Ids, known: AnswerLists, spans: Spans) -> AnswerLists:
+        """Return those of the known answers whose facts are stored with the values that the questions have."""
+        rows, entities = known.pairs()
+        facts = questions[:, rows]
+        facts[self._position] = entities
+        kept = self._run.shown_values.exactly(self._relation, facts, spans)
+        counts = np.bincount(rows[kept], minlength=len(known))
+        return AnswerLists(entities[kept], np.cumsum(counts) - counts, counts)
 
     def _of_column(self, questions: Ids, column: ColumnQuestions, k: int) -> _Ranked:
         """Return the most probable values of a column of a table, by the probabilities that cells are filled with."""

@@ -13,6 +13,7 @@ from relatum.inference.answer_sets import Limit
 from relatum.records import Record, Records, columns_of
 
 _OWN = {"score": float, "probability": float}  # what every record has beside its entities
+_INTERVAL = {"interval": str}  # and where some of these are numbers or dates
 
 
 class _ByRole:
@@ -48,6 +49,8 @@ class Answer(_ByRole):
         probability: the calibrated one, comparable among all facts; None where there were no facts to calibrate with.
         source: the split part that holds the fact already, `derived` if it follows by definition, or None.
         roles: how the open positions are called; the entity at a role is a field of that name too.
+        intervals: beside each entity that is a number or date the least and the greatest that it can be, None where it is
+            exact or no such value; of a known answer, those that are stored. Nothing where no position has any.
     """
 
     entities: tuple[str, ...]
@@ -55,6 +58,7 @@ class Answer(_ByRole):
     probability: float | None
     source: str | None
     roles: tuple[str, ...] = ()
+    intervals: tuple[str | None, ...] = ()
 
     @property
     def entity(self) -> str:
@@ -70,16 +74,23 @@ class Answer(_ByRole):
     def to_dict(self) -> dict[str, Any]:
         """Return the entities by role, and the rest."""
         own = {"score": self.score, "probability": self.probability, "known": self.known, "source": self.source}
-        return _joined(self.roles, self.entities, own)
+        return _joined(self.roles, self.entities, {**own, **interval_of(self.intervals)})
 
 
 class Answers(Records[Answer]):
     """The answers to a question: the known ones, best first, and behind them the new ones, best first."""
 
     def __init__(
-        self, answers: Iterable[Answer], question: Question, roles: Sequence[str], limit: Limit | None = None
+        self,
+        answers: Iterable[Answer],
+        question: Question,
+        roles: Sequence[str],
+        limit: Limit | None = None,
+        *,
+        has_intervals: bool = False,
     ) -> None:
-        super().__init__(answers, _columns(roles, {**_OWN, "known": bool, "source": str}), str(question))
+        own = {**_OWN, "known": bool, "source": str, **(_INTERVAL if has_intervals else {})}
+        super().__init__(answers, _columns(roles, own), str(question))
         self.question, self.limit = question, limit
 
     @property
@@ -109,6 +120,9 @@ class FactScore(Record):
         percentile: the share of its alternatives that score below it, in percent; alternatives are all facts that differ
             from it in one entity and are not known to be true; equal ones count by half.
         source: the split part that holds the fact already, `derived` if it follows by definition, or None.
+        interval: what the score and the probability are of, where the fact has a number or a date: the least and the
+            greatest that it can be; None where it has none, or the fact is known.
+        stored: what is stored instead, where the tables have another value in a cell of the fact; None where there is none.
     """
 
     fact: str
@@ -116,6 +130,8 @@ class FactScore(Record):
     probability: float | None
     percentile: float
     source: str | None
+    interval: str | None = None
+    stored: str | None = None
 
     @property
     def known(self) -> bool:
@@ -137,6 +153,7 @@ class Prediction(_ByRole):
         probability: the calibrated one, comparable among all facts; None where there were no facts to calibrate with.
         position: where the fact differs from a known one; None if all facts were tried.
         roles: how the positions are called; the entity at a role is a field of that name too.
+        intervals: as of an `Answer`.
     """
 
     relation: str
@@ -145,21 +162,26 @@ class Prediction(_ByRole):
     probability: float | None
     position: int | None
     roles: tuple[str, ...] = ()
+    intervals: tuple[str | None, ...] = ()
 
     def __str__(self) -> str:
         return as_written(self.relation) + write_arguments(self.entities)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the relation, the entities by role, and the rest."""
-        return {"relation": self.relation, **_joined(self.roles, self.entities, {name: self[name] for name in _OWN})}
+        own = {**{name: self[name] for name in _OWN}, **interval_of(self.intervals)}
+        return {"relation": self.relation, **_joined(self.roles, self.entities, own)}
 
 
 class Predictions(Records[Prediction]):
     """Facts that are not known, of one relation or of several; of several, each is one text in the table."""
 
-    def __init__(self, predictions: Iterable[Prediction], relations: Sequence[RelationSchema]) -> None:
+    def __init__(
+        self, predictions: Iterable[Prediction], relations: Sequence[RelationSchema], *, has_intervals: bool = False
+    ) -> None:
         one = relations[0] if len(relations) == 1 else None
-        columns = _columns(field_names(one, range(one.arity)), _OWN) if one else {"fact": str, **_OWN}
+        own = {**_OWN, **(_INTERVAL if has_intervals else {})}
+        columns = _columns(field_names(one, range(one.arity)), own) if one else {"fact": str, **own}
         named = ", ".join(relation.name for relation in relations[:3]) + (", ..." if len(relations) > 3 else "")
         super().__init__(predictions, {"relation": str, **columns}, f"predicted facts of {named}")
         self._mixed = one is None
@@ -167,7 +189,8 @@ class Predictions(Records[Prediction]):
     def _plain(self, row: Prediction) -> dict[str, Any]:
         if not self._mixed:
             return row.to_dict()
-        return {"relation": row.relation, "fact": str(row), **{name: row[name] for name in _OWN}}
+        own = {**{name: row[name] for name in _OWN}, **dict.fromkeys(_INTERVAL.keys() & self.columns.keys())}
+        return {"relation": row.relation, "fact": str(row), **own, **interval_of(row.intervals)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +206,7 @@ class Suggestion(_ByRole):
     probability: float | None
     source: str | None
     roles: tuple[str, ...] = ()
+    intervals: tuple[str | None, ...] = ()
 
     @property
     def known(self) -> bool:
@@ -191,15 +215,18 @@ class Suggestion(_ByRole):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entities by role, and the rest."""
-        return _joined(self.roles, self.entities, {name: getattr(self, name) for name in _OF_SUGGESTIONS})
+        own = {**{name: getattr(self, name) for name in _OF_SUGGESTIONS}, **interval_of(self.intervals)}
+        return _joined(self.roles, self.entities, own)
 
 
 _OF_SUGGESTIONS = {"rank": int, **_OWN, "known": bool, "source": str}
 
 
-def suggested(suggestions: Iterable[Suggestion], title: str, roles: Sequence[str]) -> Records[Suggestion]:
+def suggested(
+    suggestions: Iterable[Suggestion], title: str, roles: Sequence[str], *, has_intervals: bool = False
+) -> Records[Suggestion]:
     """Return the answers to many questions, question by question: the known ones, best first, and then the new ones."""
-    return Records(suggestions, _columns(roles, _OF_SUGGESTIONS), title)
+    return Records(suggestions, _columns(roles, {**_OF_SUGGESTIONS, **(_INTERVAL if has_intervals else {})}), title)
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,6 +329,11 @@ def field_names(relation: RelationSchema, positions: Iterable[int]) -> tuple[str
     if relation.roles:
         return tuple(relation.roles[position] for position in chosen)
     return ("entity",) if len(chosen) == 1 else tuple(f"position_{position}" for position in chosen)
+
+
+def interval_of(intervals: Sequence[str | None]) -> dict[str, str | None]:
+    """Return the intervals of a record as a field; nothing where no position holds numbers or dates that have one."""
+    return {"interval": "; ".join(filter(None, intervals)) or None} if intervals else {}
 
 
 def _columns(roles: Sequence[str], own: Mapping[str, type]) -> dict[str, type]:

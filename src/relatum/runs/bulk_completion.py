@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from relatum.data.vocabulary import Ids
 from relatum.models.ops import one_torch_thread
 from relatum.progress import progress
 from relatum.records import Records
@@ -49,7 +48,7 @@ def answer_blocks(
     with progress("answering questions", total) as advance:
         for questions in combinations.parts(size, most):
             with one_torch_thread():
-                block = answerer.answered(questions, k, new_only=new_only)
+                block = answerer.answered(questions, k, new_only=new_only, spans=question.spans)
             advance(block.questions)
             yield block
 
@@ -60,15 +59,18 @@ def complete_each(
     """Return the answers to each question as records; all of them are held in memory."""
     found = answer_blocks(run, question, combinations, k, new_only=new_only)
     records = (one for block in found for one in suggestions_of(run, question, block))
-    return suggested(records, str(question), field_names(question.relation, columns_of(question)))
+    columns = columns_of(question)
+    grouped = run.shown_values.columns(question.relation.name)
+    roles = field_names(question.relation, columns)
+    return suggested(records, str(question), roles, has_intervals=any(one in grouped for one in columns))
 
 
 def suggestions_of(run: Trained, question: EachQuestion, block: AnswerBlock) -> Iterator[Suggestion]:
     """Yield the answers of a block as records."""
     positions = columns_of(question)
     roles = field_names(question.relation, positions)
-    for names, rank, score, likely, source in block.rows_of(run, positions):
-        yield Suggestion(names, rank, score, likely, source, roles)
+    for one, rank, score, likely, source in block.rows_of(run, positions):
+        yield Suggestion(one.names, rank, score, likely, source, roles, one.intervals)
 
 
 def columns_of(question: EachQuestion) -> list[int]:
@@ -139,13 +141,16 @@ class _Tables:
         self._forms = {position: self._form(position) for position in columns_of(question)}
 
     def _form(self, position: int) -> str:
+        grouped = self._run.shown_values.columns(self._relation).get(position)
+        if grouped is not None:
+            return grouped.column_type.value_type if self._types[position] is not None else "text"
         allowed, known = self._run.allowed_entities(self._relation)[position], self._run.table(self._relation).columns
         every = range(len(self._run.entities)) if allowed is None else np.union1d(allowed, known[position]).tolist()
         return form_of((self._run.entities[one] for one in every), self._types[position])
 
     def table(self, block: AnswerBlock) -> Table:
         """Return the answers of a block as a table."""
-        columns = [self._entities(position, block.facts[position]) for position in self._forms]
+        columns = self._entities(block)
         count, likely = len(block.ranks), block.probabilities
         own: list[tuple[str, str, Sequence[Value]]] = [
             ("rank", "whole", block.ranks.tolist()),
@@ -159,9 +164,16 @@ class _Tables:
             columns.append(Column(free_name(called, [column.name for column in columns]), form, values))
         return Table(self._name, tuple(columns), self._relation)
 
-    def _entities(self, position: int, ids: Ids) -> Column:
-        """Return entities at a position as a column; what each is worth is worked out once."""
-        different, which = np.unique(ids, return_inverse=True)
-        names, form = [self._run.entities[one] for one in different.tolist()], self._forms[position]
-        values = column_of(self._roles[position], names, self._types[position], [form]).values
-        return Column(self._roles[position], form, [values[one] for one in which.tolist()])
+    def _entities(self, block: AnswerBlock) -> list[Column]:
+        """Return the entities of a block as columns; what each is worth is worked out once where none is a value."""
+        values = self._run.shown_values
+        if values.columns(self._relation).keys() & self._forms.keys():
+            facts = list(block.shown(self._run))
+            return values.table_columns(self._relation, list(self._forms), self._roles, self._types, facts, self._forms)
+        found = []
+        for position, form in self._forms.items():
+            different, which = np.unique(block.facts[position], return_inverse=True)
+            names = [self._run.entities[one] for one in different.tolist()]
+            worth = column_of(self._roles[position], names, self._types[position], [form]).values
+            found.append(Column(self._roles[position], form, [worth[one] for one in which.tolist()]))
+        return found

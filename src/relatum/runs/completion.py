@@ -25,9 +25,10 @@ from relatum.models.reale import ReAlE
 from relatum.reasoning.closed_form import require_reale
 from relatum.reasoning.query import Query
 from relatum.runs.answerer import Answerer
-from relatum.runs.answers import Answer, Answers, FactScore, Question, field_names
+from relatum.runs.answers import Answer, Answers, FactScore, Question, field_names, interval_of
 from relatum.runs.column_answers import ColumnQuestions
 from relatum.runs.probabilities import answer_probabilities, fact_probabilities
+from relatum.runs.shown_values import ANY
 from relatum.runs.trained import SECONDS, Trained
 from relatum.settings import whole_number
 
@@ -61,26 +62,29 @@ def complete(
         raise DataError("nothing-open", "at least one position must be open (a ?)", place=question)
     schema = run.schema[question.relation]
     roles = field_names(schema, question.open)
-    given = run.entities_of(question)
+    given, spans = run.entities_of(question), run.shown_values.spans(question)
+    has_intervals = any(position in run.shown_values.columns(question.relation) for position in question.open)
     is_stored, limit = question.relation not in run.definitions, None
     if (question.free or not is_stored) and isinstance(run.model, ReAlE) and beam is None:
         found = _by_reasoning(run, question, k, new_only, seconds or SECONDS)
     elif is_stored and len(question.open) == 1 and not question.free and coverage is None and beam is None:
         with one_torch_thread():  # as where many questions are answered: what torch adds up has the same bits
-            block = Answerer.of(run, question.relation, question.open[0]).answered(given, k, new_only=new_only)
+            answerer = Answerer.of(run, question.relation, question.open[0])
+            block = answerer.answered(given, k, new_only=new_only, spans=spans)
         rows = block.rows_of(run, question.open)
-        found = [Answer(names, score, likely, source, roles) for names, _, score, likely, source in rows]
-        return Answers(found, question, roles)
+        listed = [Answer(one.names, score, likely, source, roles, one.intervals) for one, _, score, likely, source in rows]
+        return Answers(listed, question, roles, has_intervals=has_intervals)
     else:
         facts, sources = _known_facts(run, question, given)
-        known = [] if new_only else _known_answers(run, question, facts, sources, k)
+        known = [] if new_only else _known_answers(run, question, *_exactly(run, question, facts, sources), k)
         new: list[Answer] = []
         if not _is_settled(run, question, facts) and coverage is not None:
             new, limit = _covering(run, question, given, facts, coverage)
         elif not _is_settled(run, question, facts):
             new = _new_answers(run, question, given, facts, k, beam)
         found = known + new
-    return Answers((replace(one, roles=roles) for one in found), question, roles, limit)
+    found = [replace(one, roles=roles) for one in found]
+    return Answers(found, question, roles, limit, has_intervals=has_intervals)
 
 
 def score(run: Trained, question: Question) -> FactScore:
@@ -94,7 +98,47 @@ def score(run: Trained, question: Question) -> FactScore:
     columns, scorer = run.entities_of(question), run.scorer(question.relation)
     scores, sources = _scores(scorer, columns), _known_facts(run, question, columns)[1]
     (one,) = _answers(run, question, scorer, columns, scores, sources)
-    return FactScore(str(question), one.score, one.probability, _percentile(scorer, columns), one.source)
+    known = _exactly(run, question, columns, sources)[1]
+    shown = run.shown_values.fact(question.relation, columns[:, 0].tolist(), known=False)
+    return FactScore(
+        str(question),
+        one.score,
+        one.probability,
+        _percentile(scorer, columns),
+        known[0] if known else None,
+        None if known else interval_of(shown.intervals).get("interval"),
+        None if known else _stored_instead(run, question, columns),
+    )
+
+
+def _stored_instead(run: Trained, question: Question, fact: Ids) -> str | None:
+    """Return what is stored in the cells of a fact that is not known, by its keys; None if nothing is."""
+    values, name = run.shown_values, question.relation
+    spans = values.spans(question)
+    alike = [(list(range(len(fact))), fact)] if len(spans) else []  # the same groups with other values
+    for key in run.keys_of(name):
+        others = [position for position in range(len(fact)) if position not in key]
+        given = tuple(None if position in others else one for position, one in enumerate(question.arguments))
+        alike.append((others, _known_facts(run, replace(question, arguments=given), fact)[0]))
+    found = dict[str, None]()
+    for positions, facts in alike:
+        for other in facts.T.tolist():
+            shown = values.fact(name, other, known=True)
+            texts = run.shown(name, shown.names, intervals=shown.intervals, known=shown.is_known)
+            column = np.array(other, np.int32)[:, None]
+            for at in positions if shown.is_known else ():
+                same = other[at] == fact[at, 0] and values.exactly(name, column, {at: spans[at]} if at in spans else {})[0]
+                found.update({} if same else {texts[at]: None})
+    return "; ".join(found) or None
+
+
+def _exactly(run: Trained, question: Question, facts: Ids, sources: list[str]) -> tuple[Ids, list[str]]:
+    """Return those known facts that are stored with the very numbers and dates of a question, and their parts."""
+    spans = run.shown_values.spans(question)
+    if not spans:
+        return facts, sources
+    kept = np.flatnonzero(run.shown_values.exactly(question.relation, facts, spans))
+    return facts[:, kept], [sources[one] for one in kept.tolist()]
 
 
 def _by_reasoning(run: Trained, question: Question, k: int, new_only: bool, seconds: float) -> list[Answer]:
@@ -104,27 +148,32 @@ def _by_reasoning(run: Trained, question: Question, k: int, new_only: bool, seco
     """
     kept = [position for position in range(len(question.arguments)) if position not in question.free]
     expression = run.expression(question.relation)
-    query = Query(
-        expression.project(*kept) if question.free else expression, tuple(question.arguments[position] for position in kept)
-    )
+    entities = run.entities_of(question)[:, 0].tolist()
+    names = [None if name is None else run.entities[one] for name, one in zip(question.arguments, entities, strict=True)]
+    query = Query(expression.project(*kept) if question.free else expression, tuple(names[position] for position in kept))
     mode = "exact" if question.free else "closed"
     found = run.query(query, k, mode, new_only=new_only, seconds=seconds)
     scale = require_reale(run.model).scale
-    return [
-        Answer(
-            one.entities,
-            scale * (one.degree if question.free else one.closed or 0.0),
-            one.probability,
-            _source(run, question, one.entities) if one.known else None,
-        )
-        for one in found
-    ]
+    answers = []
+    for one in found:
+        score = scale * (one.degree if question.free else one.closed or 0.0)
+        if question.relation in run.definitions:
+            answers.append(Answer(one.entities, score, one.probability, "derived" if one.known else None))
+            continue
+        fact = [ANY if at in question.free else entity for at, entity in enumerate(entities)]
+        for position, name in zip(question.open, one.entities, strict=True):
+            fact[position] = run.entities.id(name)
+        spans = run.shown_values.spans(question)
+        if one.known and spans and not run.shown_values.exactly(question.relation, np.array(fact)[:, None], spans)[0]:
+            continue  # the same groups with other values
+        shown = run.shown_values.fact(question.relation, fact, known=one.known, spans=spans).at(question.open)
+        source = _source(run, question, one.entities) if one.known else None
+        answers.append(Answer(shown.names, score, one.probability, source, (), shown.intervals))
+    return answers
 
 
 def _source(run: Trained, question: Question, entities: tuple[str, ...]) -> str:
     """Return the first split part that holds a fact with these entities at the open positions."""
-    if question.relation in run.definitions:
-        return "derived"
     filled = list(question.arguments)
     for position, name in zip(question.open, entities, strict=True):
         filled[position] = name
@@ -286,16 +335,20 @@ def _answers(
 
     `expected` says that the question has no known answer: it is taken to have one.
     """
-    count, names = len(scores), run.entities
+    count = len(scores)
     found = None
     if count and len(question.open) == 1 and not question.free:
         found = answer_probabilities(run, scorer, question.open[0], facts, scores)
     elif count:
         found = fact_probabilities(run, scorer, facts, scores, expected=expected)
     chances = [None] * count if found is None else found.tolist()
-    entities = [tuple(names[one] for one in fact) for fact in facts[question.open].T.tolist()]
-    rows = zip(entities, scores.tolist(), chances, sources or [None] * count, strict=True)
-    return [Answer(*row) for row in rows]
+    known, spans = bool(sources), run.shown_values.spans(question)
+    shown = (run.shown_values.fact(question.relation, fact, known=known, spans=spans) for fact in facts.T.tolist())
+    rows = zip(shown, scores.tolist(), chances, sources or [None] * count, strict=True)
+    return [
+        Answer((at := one.at(question.open)).names, score, chance, source, (), at.intervals)
+        for one, score, chance, source in rows
+    ]
 
 
 def _known_facts(run: Trained, question: Question, given: Ids) -> tuple[Ids, list[str]]:

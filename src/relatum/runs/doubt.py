@@ -9,16 +9,20 @@ from typing import Any
 import numpy as np
 
 from relatum.algebra.lexer import as_written, write_arguments
+from relatum.arrays import Bool, Int64
 from relatum.data.labels import Labels
-from relatum.data.row_store import RowStore
+from relatum.data.row_store import RowStore, TableColumn
 from relatum.errors import DataError
 from relatum.evidence.doubt import JudgedRelation, expected, judge
 from relatum.evidence.reasons import Reason, reasons
+from relatum.imputation.laws import Laws
 from relatum.imputation.models import ColumnModels
 from relatum.progress import progress
 from relatum.records import Records
 from relatum.runs.filling import identity_of, models_of, reason_text, rows_of, value_and_interval, wanted_columns
 from relatum.runs.fills import row_text
+from relatum.runs.reasons import with_values
+from relatum.runs.shown_values import GroupedColumn, beside
 from relatum.runs.trained import Trained
 from relatum.settings import whole_number
 from relatum.tables.table import Value
@@ -43,13 +47,14 @@ class DoubtfulFact:
         entities: in the order of the positions.
         position: the position that is most likely wrong.
         role: how it is called.
-        expected: what is expected there instead; None if nothing else is known there.
+        expected: what is expected there instead, or one in the middle of what is; None if nothing else is known there.
         doubt: the log-odds that what stands there does so by accident; comparable among all facts.
         evidence: how much likelier an accident is than what other facts speak for, in nats.
         embedding: what the embedding adds to that.
         source: the split part that holds the fact.
         reasons: what speaks for the expected entity.
         support: what speaks for the stored one, the fact itself left out.
+        interval: the least and the greatest number or date that is expected; None of what is no such value.
     """
 
     relation: str
@@ -63,6 +68,7 @@ class DoubtfulFact:
     source: str
     reasons: tuple[Reason, ...]
     support: tuple[Reason, ...]
+    interval: str | None = None
 
     def __str__(self) -> str:
         return as_written(self.relation) + write_arguments(self.entities)
@@ -76,6 +82,7 @@ class DoubtfulFact:
         """Return the columns by name, and what speaks for either entity."""
         plain = {"fact": str(self), **{name: getattr(self, name) for name in DOUBT_COLUMNS if name != "fact"}}
         own = {"relation": self.relation, "entities": list(self.entities), "position": self.position}
+        own |= {} if self.interval is None else {"interval": self.interval}
         words = {name: [one.to_dict() for one in getattr(self, name)] for name in ("reasons", "support")}
         return {**plain, **own, **words}
 
@@ -107,31 +114,34 @@ def doubtful_facts(run: Trained, relations: Sequence[str], k: int = 20) -> list[
 
 
 def _described(run: Trained, judged: JudgedRelation, fact: int) -> DoubtfulFact:
-    evidence, names, schema = run.rules_of_facts, run.entities, run.model.schema[judged.relation]
+    evidence, schema = run.rules_of_facts, run.model.schema[judged.relation]
     stored = judged.facts[:, fact]
     position, instead = expected(evidence, judged, fact, run.known)
     other = stored.copy()
     other[position] = instead
+    held = run.shown_values.fact(schema.name, stored.tolist(), known=True)
+    better = None if instead < 0 else run.shown_values.fact(schema.name, other.tolist(), known=False)
     return DoubtfulFact(
         relation=schema.name,
-        entities=tuple(names[one] for one in stored.tolist()),
+        entities=held.names,
         position=position,
         role=schema.roles[position] if schema.roles else f"position {position}",
-        expected=names[instead] if instead >= 0 else None,
+        expected=None if better is None else better.names[position],
         doubt=float(judged.doubt[position, fact]),
         evidence=float(judged.evidence[position, fact]),
         embedding=float(judged.embedding[position, fact]),
         source=list(run.split.parts)[judged.part[fact]],
-        reasons=_distinct(reasons(evidence, judged.relation, other, _RULES, position)) if instead >= 0 else (),
-        support=_distinct(reasons(evidence, judged.relation, stored, _RULES, position)),
+        reasons=_distinct(run, reasons(evidence, judged.relation, other, _RULES, position)) if instead >= 0 else (),
+        support=_distinct(run, reasons(evidence, judged.relation, stored, _RULES, position)),
+        interval=better.intervals[position] if better is not None and better.intervals else None,
     )
 
 
-def _distinct(found: list[Reason]) -> tuple[Reason, ...]:
+def _distinct(run: Trained, found: list[Reason]) -> tuple[Reason, ...]:
     """Return the best reasons, of those that rest on the same facts only the first."""
     by_facts: dict[tuple[tuple[str, ...], int], Reason] = {}
     for one in found:
-        by_facts.setdefault((one.facts, one.more), one)
+        by_facts.setdefault((one.facts, one.more), with_values(run, one))
     return tuple(by_facts.values())[:_REASONS]
 
 
@@ -143,8 +153,9 @@ class DoubtfulCell:
         table: its table.
         row: the row, by its key; by its number from 0 as `row` where it has none.
         column: its column.
-        stored: what it holds, as text; of a group of numbers or dates, the least and the greatest.
-        expected: what is most probable there instead, as text.
+        stored: what it holds, as text.
+        expected: what is most probable there instead, as text; a number or a date stands for those between the two that
+            follow it in brackets.
         probability: that of what is expected.
         doubt: by how much what is expected is likelier than what is stored, as a logarithm; comparable among all cells.
         reason: what speaks for what is expected most, in words.
@@ -176,20 +187,22 @@ def doubtful_cells(
     """Return the k most doubtful cells of the imported tables, the most doubtful first.
 
     Each is judged as if it were empty, by the counts of all other cells. The embedding has no say: it has learned what the
-    cells hold, right or wrong. Arguments are as of `Run.doubt_cells`.
+    cells hold, right or wrong. What follows from the rest of its row by a law of all rows is not doubted. Arguments are as
+    of `Run.doubt_cells`.
     """
     models, rows, k = models_of(run), rows_of(run), whole_number("k", k)
     wanted, labels = wanted_columns(rows, models, tables, columns), Labels(rows)
+    laws = {name: Laws(rows.values[name]) for name, _ in wanted if name in rows.values}
     found: list[DoubtfulCell] = []
     with progress("judging cells", len(wanted)) as advance:
         for table, column in wanted:
-            found += _of_column(rows, models, labels, table, column, k)
+            found += _of_column(rows, models, labels, laws.get(table), table, column, k)
             advance(1)
     return Records(sorted(found, key=lambda one: -one.doubt)[:k], _CELL_COLUMNS, "doubtful cells")
 
 
 def _of_column(
-    rows: RowStore, models: ColumnModels, labels: Labels, table: str, column: str, k: int
+    rows: RowStore, models: ColumnModels, labels: Labels, laws: Laws | None, table: str, column: str, k: int
 ) -> Iterator[DoubtfulCell]:
     """Yield the k most doubtful cells of a column."""
     held = rows[table]
@@ -203,6 +216,9 @@ def _of_column(
     # A value that no other row has is one of all others, and as likely as these together at most.
     likely = np.where(same.any(1), np.where(same, imputed.probabilities, 0.0).sum(1), imputed.others)
     doubts = np.log(np.maximum(imputed.probabilities[:, 0], _LEAST)) - np.log(np.maximum(likely, _LEAST))
+    doubts[_is_expected(rows, schema, table, there, imputed.best)] = 0.0
+    if laws is not None:
+        doubts[laws.follow(column)[there]] = 0.0
     chosen = np.argsort(-doubts, kind="stable")[:k]
     chosen = chosen[(doubts[chosen] > 0) & (imputed.best[chosen] >= 0)]
     again = models.answer(table, column, there[chosen], most_part=_ALL_PARTS, reasons=1) if len(chosen) else None
@@ -210,7 +226,12 @@ def _of_column(
     def shown(name: str) -> str:
         value, interval = value_and_interval(name, schema)
         label = labels.of(name)
-        return " to ".join(dict.fromkeys(interval)) if interval else str(value) if label is None else f"{label} ({value})"
+        if interval is not None:
+            return beside(str(value), None if interval[0] == interval[1] else " to ".join(interval))
+        return str(value) if label is None else f"{label} ({value})"
+
+    kept = rows.values.get(table)
+    values = kept[column] if schema.bins is not None and kept is not None and column in kept else None
 
     for number, index in enumerate(chosen.tolist()):
         supports = () if again is None else again.supports[number]
@@ -218,9 +239,21 @@ def _of_column(
             table=table,
             row=identity_of(rows, held, int(there[index]))[0],
             column=column,
-            stored=shown(rows.names[int(stored[index])]),
+            stored=(None if values is None else values.shown(there[[index]])[0]) or shown(rows.names[int(stored[index])]),
             expected=shown(rows.names[int(imputed.best[index])]),
             probability=float(imputed.probabilities[index, 0]),
             doubt=float(doubts[index]),
             reason=reason_text(rows, labels, supports),
         )
+
+
+def _is_expected(rows: RowStore, column: TableColumn, table: str, there: Int64, best: Int64) -> Bool:
+    """Return in which rows of a table the very value is stored that is expected, or one in the interval that is."""
+    found, values = np.zeros(len(there), np.bool_), rows.values.get(table)
+    if column.bins is None or values is None or column.name not in values:
+        return found
+    grouped = GroupedColumn(column, column.bins, values[column.name], rows.names)
+    for group in np.unique(best[best >= 0]).tolist():
+        chosen = np.flatnonzero(best == group)
+        found[chosen] = grouped.holds(rows.names[group], there[chosen])
+    return found

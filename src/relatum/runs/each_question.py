@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -13,7 +13,8 @@ from relatum.data.schema import RelationSchema
 from relatum.data.sorting import differs_from_previous, row_order
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError, UnknownNameError, nearest_names
-from relatum.runs.answers import by_position
+from relatum.runs.answers import Question, by_position
+from relatum.runs.shown_values import Spans
 from relatum.runs.trained import Trained
 
 _OPEN, _EVERY = "?", "*"
@@ -29,6 +30,7 @@ class EachQuestion:
     varying: tuple[int, ...]  # the positions whose entities vary, ascending; at least one
     given: Ids  # int32[arity], the entities at all other positions; 0 at those that are open or vary
     text: str  # as it was asked
+    spans: Spans = field(default_factory=dict)  # the numbers and dates among the given
 
     def __str__(self) -> str:
         return self.text
@@ -142,7 +144,9 @@ def _question(run: Trained, relation: RelationSchema, words: Mapping[int, Word],
             place=text,
             remedy="write * or a role's own name where each entity is to be tried",
         )
-    return EachQuestion(relation, opened[0], tuple(sorted(varying)), given, text)
+    names = tuple(None if one in {*opened, *varying} else words[one].name for one in range(relation.arity))
+    spans = run.shown_values.spans(Question(relation.name, names))
+    return EachQuestion(relation, opened[0], tuple(sorted(varying)), given, text, spans)
 
 
 def _entity(run: Trained, relation: RelationSchema, position: int, word: Word) -> int:
@@ -150,7 +154,7 @@ def _entity(run: Trained, relation: RelationSchema, position: int, word: Word) -
     roles = relation.roles or ()
     column = roles[position] if roles else f"position {position}"
     try:
-        return run.entity_id(word.name, run.column_types(relation.name)[position], column)
+        return run.argument_id(relation, position, word.name)
     except UnknownNameError as error:
         if word.quoted or not (close := nearest_names(word.name, roles)):
             raise

@@ -20,11 +20,11 @@ from relatum.progress import progress
 from relatum.runs.answers import Prediction
 from relatum.runs.definitions import save_definitions
 from relatum.runs.directory import CARD, JOURNAL, SPEC, card, save_environment, save_facts, write_text
+from relatum.runs.shown_values import ShownFact
 from relatum.runs.trained import Trained
 from relatum.runs.validated import save_validated
 from relatum.tables.engine import Workspace, literal
 from relatum.tables.table import Column, Table, free_name
-from relatum.tables.values import column_of
 
 
 def predictions_table(
@@ -38,10 +38,8 @@ def predictions_table(
     schema = run.schema[relation]
     roles = list(schema.roles or (f"position_{position}" for position in range(schema.arity)))
     column_types = [None] * schema.arity if full_names else run.column_types(relation)
-    columns = [
-        column_of(role, [one.entities[position] for one in predictions], column_type)
-        for position, (role, column_type) in enumerate(zip(roles, column_types, strict=True))
-    ]
+    facts = [ShownFact(one.entities, one.intervals) for one in predictions]
+    columns = run.shown_values.table_columns(relation, range(schema.arity), roles, column_types, facts)
     for own in ("score", "probability"):
         taken = [column.name for column in columns]
         columns.append(Column(free_name(own, taken), "number", [getattr(one, own) for one in predictions]))

@@ -15,12 +15,13 @@ from relatum.arrays import Bool, Float64, Int64
 from relatum.data.column_types import ColumnType, entity_types
 from relatum.data.hypergraph import Hypergraph, Split, TupleTable
 from relatum.data.labels import Labels
-from relatum.data.schema import RelationSchema
+from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import nearest_names
 from relatum.formatting import visible
 from relatum.records import Record
 from relatum.runs.answers import Question
+from relatum.runs.shown_values import ShownValues
 from relatum.settings import whole_number
 
 if TYPE_CHECKING:
@@ -86,21 +87,24 @@ class EntityMatch(Record):
 class SimilarEntity(Record):
     """An entity, the cosine of its embedding and the given one's, and its type where column types are known."""
 
-    name: str
+    name: str  # of numbers and dates the one in the middle of those that are taken together
     similarity: float
     entity_type: str | None
+    interval: str | None = None  # the least and the greatest of those
 
 
 class NameIndex:
     """The names of entities, whatever their case, sorted, and all in one text.
 
-    `types` are what may stand before a value in their names, the longest first.
+    `types` are what may stand before a value in their names, the longest first; those `without` a name are left out.
     """
 
-    def __init__(self, entities: Iterable[str], labels: Labels, types: Iterable[str]) -> None:
+    def __init__(self, entities: Iterable[str], labels: Labels, types: Iterable[str], without: Container[str] = ()) -> None:
         prefixes = [f"{one}:" for one in types]
         found: list[tuple[str, int]] = []
         for entity, name in enumerate(entities):
+            if name in without:
+                continue
             forms = {name.casefold()}
             if prefixes and (prefix := next((one for one in prefixes if name.startswith(one)), None)):
                 forms.add(name[len(prefix) :].casefold())
@@ -167,9 +171,10 @@ def _starts(wanted: str, text: str) -> Iterator[int]:
 
 def describe_relations(source: Split | Trained) -> list[RelationSummary]:
     """Return what each relation of a dataset or run is: its columns, its number of facts, an example and a question."""
-    facts = _facts(source)
+    facts, values = _facts(source), _values_of(source)
     return [
-        _summary(relation, facts.table(relation.name), _column_types(source, relation.name)) for relation in facts.schema
+        _summary(relation, facts.table(relation.name), _column_types(source, relation.name), values)
+        for relation in facts.schema
     ]
 
 
@@ -179,20 +184,23 @@ def find_entities(source: Split | Trained, text: str, k: int = 10) -> list[Entit
     Exact names come before names that begin with the text, then names with a word that does, then all others; among equals
     those with more facts. An imported name such as `items:tea` counts both as a whole and as `tea`.
     """
-    k, facts = whole_number("k", k), _facts(source)
+    k, facts, values = whole_number("k", k), _facts(source), _values_of(source)
     if isinstance(source, Split):
-        index = NameIndex(facts.entities, Labels(source.rows), entity_types(source.column_types))
+        index = NameIndex(facts.entities, Labels(source.rows), entity_types(source.column_types), values.groups)
     else:
         index = name_index(source)
+    numbers = [_value_match(facts.schema, name, stands) for _, name, stands in values.finding(text)]
     found = dict(index.search(text, facts.degrees(), k, most=None))
-    if len(found) < k:
+    if len(found) < k and not numbers:
         found |= dict.fromkeys(index.alike(text, k - len(found), found), "spelling")
-    return _matches(facts, [(match, facts.entities[entity]) for entity, match in found.items()])
+    matches = _matches(facts, [(match, facts.entities[entity]) for entity, match in found.items()])
+    return sorted([*numbers, *matches], key=lambda one: one.match != "exact")[:k]
 
 
 def name_index(run: Trained) -> NameIndex:
     """Return the index of the names of a run's entities, which is built once."""
-    return run.remembered("name index", lambda: NameIndex(run.entities, run.labels, run.entity_types))
+    groups = run.shown_values.groups
+    return run.remembered("name index", lambda: NameIndex(run.entities, run.labels, run.entity_types, groups))
 
 
 def similar_entities(run: Trained, entity: str, k: int = 10) -> list[SimilarEntity]:
@@ -206,7 +214,11 @@ def similar_entities(run: Trained, entity: str, k: int = 10) -> list[SimilarEnti
     types = _types_of(entities, run.entity_types)
     other = np.array([one != types[own] for one in types])
     order = [int(one) for one in np.lexsort((-cosines, other)) if one != own][:k]
-    return [SimilarEntity(entities[one], float(cosines[one]), types[one]) for one in order]
+    shown = [run.shown_values.entity_shown(entities[one]) for one in order]
+    return [
+        SimilarEntity(name, float(cosines[one]), types[one], interval)
+        for one, (name, interval) in zip(order, shown, strict=True)
+    ]
 
 
 def similarities(run: Trained, entity: int) -> Float64:
@@ -221,6 +233,13 @@ def similarities(run: Trained, entity: int) -> Float64:
     lengths = np.maximum(np.linalg.norm(vectors, axis=1), np.finfo(np.float64).tiny)
     cosines: Float64 = np.clip(vectors @ vectors[entity] / (lengths * lengths[entity]), -1, 1)
     return cosines
+
+
+def _values_of(source: Split | Trained) -> ShownValues:
+    """Return the numbers and dates as people see them."""
+    if not isinstance(source, Split):
+        return source.shown_values
+    return ShownValues(source.rows, source.entities, source.schema)
 
 
 def _facts(source: Split | Trained) -> Hypergraph:
@@ -242,7 +261,9 @@ def _types_of(entities: Vocabulary, known: Iterable[str]) -> list[str | None]:
     return found
 
 
-def _summary(relation: RelationSchema, table: TupleTable, types: Sequence[ColumnType | None]) -> RelationSummary:
+def _summary(
+    relation: RelationSchema, table: TupleTable, types: Sequence[ColumnType | None], values: ShownValues
+) -> RelationSummary:
     roles, known = relation.roles or (None,) * relation.arity, types or (None,) * relation.arity
     columns = tuple(
         ColumnSummary(position, role, one.entity_type if one else None, one.value_type if one else None)
@@ -250,10 +271,12 @@ def _summary(relation: RelationSchema, table: TupleTable, types: Sequence[Column
     )
     if not len(table):
         return RelationSummary(relation.name, columns, 0, None, None)
-    example = _example(table)
+    fact = _example(table)
+    shown = values.fact(relation.name, table.entities.ids(fact).tolist(), known=True)
+    example = shown.names
     distinct = [len(np.unique(column)) for column in table.columns]
     position = distinct.index(max(distinct))  # where there is most to choose from
-    arguments = tuple(None if index == position else name for index, name in enumerate(example))
+    arguments = tuple(None if index == position else name for index, name in enumerate(shown.names))
     return RelationSummary(relation.name, columns, len(table), example, str(Question(relation.name, arguments)))
 
 
@@ -285,6 +308,12 @@ def _matches(facts: Hypergraph, named: Sequence[tuple[str, str]]) -> list[Entity
         stands = tuple(_entity_column(facts.schema[relation], position, n) for (relation, position), n in there)
         found.append(EntityMatch(name, match, counts[entity], stands))
     return found
+
+
+def _value_match(schema: Schema, name: str, stands: Sequence[tuple[str, int, int]]) -> EntityMatch:
+    """Return where a number or a date stands: in which relations, at which positions, in how many rows."""
+    columns = tuple(_entity_column(schema[relation], position, rows) for relation, position, rows in stands)
+    return EntityMatch(name, "exact", sum(one.facts for one in columns), columns)
 
 
 def _entity_column(relation: RelationSchema, position: int, facts: int) -> EntityColumn:

@@ -107,22 +107,20 @@ def _predictions(
     run: Trained, relation: str, facts: NewFacts, found: Float64 | None, min_probability: float | None, exact: bool
 ) -> list[Prediction]:
     """Return new facts, the most likely first, on ties the one with the higher score."""
-    names, count = run.entities, len(facts.scores)
+    count = len(facts.scores)
     order = np.arange(count) if found is None else np.argsort(-found, kind="stable")
     probabilities: list[float | None] = [None] * count if found is None else found.tolist()
     roles = field_names(run.schema[relation], range(len(facts.columns)))
-    return [
-        Prediction(
-            relation,
-            tuple(names[entity] for entity in facts.columns[:, one].tolist()),
-            float(facts.scores[one]),
-            probabilities[one],
-            None if exact else int(facts.positions[one]),
-            roles,
-        )
-        for one in order.tolist()
-        if min_probability is None or (probabilities[one] or 0.0) >= min_probability
-    ]
+    predictions = []
+    for one in order.tolist():
+        if min_probability is None or (probabilities[one] or 0.0) >= min_probability:
+            shown = run.shown_values.fact(relation, facts.columns[:, one].tolist(), known=False)
+            position = None if exact else int(facts.positions[one])
+            score = float(facts.scores[one])
+            predictions.append(
+                Prediction(relation, shown.names, score, probabilities[one], position, roles, shown.intervals)
+            )
+    return predictions
 
 
 def _checked(run: Trained, top: int, min_score: float | None, min_probability: float | None) -> float:

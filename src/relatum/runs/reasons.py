@@ -35,7 +35,20 @@ def why(run: Trained, question: Question, k: int = 5, only: int | None = None) -
     the rules are to name, if not any.
     """
     k, fact = whole_number("k", k), _fact(run, question)
-    return reasons(run.rules_of_facts, run.model.schema.id(question.relation), fact, k, only)
+    found = reasons(run.rules_of_facts, run.model.schema.id(question.relation), fact, k, only)
+    return [with_values(run, one) for one in found]
+
+
+def with_values(run: Trained, reason: Reason) -> Reason:
+    """Return a reason whose known facts have the numbers and dates that are stored."""
+    facts, grounds = list(reason.facts), []
+    for relation, entities in reason.grounds:
+        shown = run.shown_values.fact(relation, run.entities.ids(entities).tolist(), known=True)
+        grounds.append((relation, shown.names))
+        if shown.intervals:
+            before, after = (f"{relation}({', '.join(names)})" for names in (entities, shown.texts))
+            facts = [text.replace(before, after) for text in facts]
+    return replace(reason, facts=tuple(facts), grounds=tuple(grounds))
 
 
 def objections(run: Trained, question: Question) -> list[str]:
@@ -94,4 +107,4 @@ def _fact(run: Trained, question: Question) -> Ids:
 
 
 def _written(run: Trained, relation: str, entities: Sequence[int]) -> str:
-    return as_written(relation) + write_arguments(tuple(run.entities[one] for one in entities))
+    return as_written(relation) + write_arguments(run.shown_values.fact(relation, entities, known=True).names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property
@@ -27,7 +27,7 @@ from relatum.data.keyed_answers import KeyedAnswers, Keys, free_entities
 from relatum.data.known_answers import KnownAnswers
 from relatum.data.labels import Labels, named_entity
 from relatum.data.quality import in_train
-from relatum.data.schema import Schema
+from relatum.data.schema import RelationSchema, Schema
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError, RelatumError, RelatumWarning, UnknownNameError
 from relatum.evidence.evidence import Evidence
@@ -52,6 +52,7 @@ from relatum.runs.column_scores import cells_of_entities, embedding_scores
 from relatum.runs.definitions import defined_schema, definitions_held, load_definitions, save_definitions, with_definition
 from relatum.runs.directory import JOURNAL, SPEC, load_facts, load_fitted, read_environment, why_no_run
 from relatum.runs.journal import Journal, TrainingHistory, history_of, read_history
+from relatum.runs.shown_values import ShownValues, beside
 from relatum.runs.spec import Spec
 from relatum.runs.validated import Validated, answer_sets_of
 from relatum.time_limit import Deadline, TimeOverError, check_time, held, is_hurried
@@ -343,8 +344,23 @@ class Trained:
             return column_types_of(self.definitions[relation], self.split.column_types)
         return self.split.column_types.get(relation, (None,) * self.schema[relation].arity)
 
+    @cached_property
+    def shown_values(self) -> ShownValues:
+        """The numbers and dates of tables as people see them, where learning takes them in groups."""
+        return ShownValues(self.split.rows, self.entities, self.model.schema, lambda: self.entity_cells)
+
+    def argument_id(self, relation: RelationSchema, position: int, name: str) -> int:
+        """Return the id of the entity that a name means at a position: as of `entity_id`, or a number or a date."""
+        group = self.shown_values.entity(relation.name, position, name)
+        if group is not None:
+            return self.entities.id(group)
+        column = relation.roles[position] if relation.roles else f"position {position}"
+        return self.entity_id(name, self.column_types(relation.name)[position], column)
+
     def entity_id(self, name: str, column_type: ColumnType | None = None, column: str | None = None) -> int:
         """Return the id of the entity that a name means, in a column: a whole name, or a value or label of one entity."""
+        if column is None and (grouped := self.shown_values.named(name)) is not None:
+            name = self.shown_values.entity_in(grouped, name) or name
         if column_type is None or column_type.entity_type is None:
             return named_entity(name, self.entities, self.labels, self.entity_types)
         return named_entity(name, self.entities, self.labels, [column_type.entity_type], column)
@@ -359,14 +375,25 @@ class Trained:
         """What people call the entities that are rows of tables."""
         return Labels(self.split.rows)
 
-    def shown(self, relation: str, entities: Iterable[str], positions: Iterable[int] | None = None) -> tuple[str, ...]:
+    def shown(
+        self,
+        relation: str,
+        entities: Sequence[str],
+        positions: Iterable[int] | None = None,
+        intervals: Sequence[str | None] = (),
+        *,
+        known: bool = False,
+    ) -> tuple[str, ...]:
         """Return entities as people read them below the name of their column: `Rock (1)` for `Genre:1`, 17 for `items:17`.
 
-        `positions` are theirs, by default all of the relation's in order.
+        `positions` are theirs, by default all of the relation's in order; `intervals` stand beside values of a fact, `known`
+        or predicted.
         """
         types, named = self.column_types(relation), bool(self.schema[relation].roles)
         listed = range(len(types)) if positions is None else positions
-        return tuple(self._shown(name, types[position], named) for name, position in zip(entities, listed, strict=True))
+        texts = (self._shown(name, types[position], named) for name, position in zip(entities, listed, strict=True))
+        between = intervals or (None,) * len(entities)
+        return tuple(beside(text, one, is_known=known) for text, one in zip(texts, between, strict=True))
 
     def shown_entity(self, name: str) -> str:
         """Return an entity that is a row as people read it: `Rock (1)` for `Genre:1`."""
@@ -383,12 +410,24 @@ class Trained:
         relation, arguments = self.schema[question.relation], question.arguments
         if len(arguments) != relation.arity:
             raise DataError("argument-count", f"{relation} takes {relation.arity} arguments, not {len(arguments)}")
-        columns = relation.roles or [f"position {position}" for position in range(relation.arity)]
         found = [
-            0 if name is None else self.entity_id(name, column_type, column)
-            for name, column_type, column in zip(arguments, self.column_types(relation.name), columns, strict=True)
+            0 if name is None else self.argument_id(relation, position, name) for position, name in enumerate(arguments)
         ]
         return np.array(found, np.int32)[:, None]
+
+    def given_names(self, question: Question) -> tuple[str | None, ...]:
+        """Return the whole names of what a question gives; numbers and dates as it has them, None where it is open."""
+        spans, columns = self.shown_values.spans(question), self.shown_values.columns(question.relation)
+        found: list[str | None] = []
+        for position, (name, entity) in enumerate(zip(question.arguments, self.entities_of(question)[:, 0], strict=True)):
+            if name is None:
+                found.append(None)
+            elif position in spans:
+                prefix = columns[position].prefix
+                found.append(prefix + name.strip().removeprefix(prefix))
+            else:
+                found.append(self.entities[int(entity)])
+        return tuple(found)
 
     def allowed_entities(self, relation: str) -> list[Ids | None]:
         """Return for each position of a relation, stored or defined, the entities that can stand there; None are all."""

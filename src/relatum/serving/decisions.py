@@ -11,7 +11,7 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -157,12 +157,16 @@ class Decisions:
         )
         return {"accept": 0, "reject": 0, **dict(found)}
 
-    def accepted(self, run: str) -> Iterator[str]:
-        """Yield the accepted facts of a run as lines of a file that `relatum update` reads, in the order of decisions."""
+    def accepted(self, run: str, named: Callable[[str, tuple[str, ...]], Sequence[str]] | None = None) -> Iterator[str]:
+        """Yield the accepted facts of a run as lines of a file that `relatum update` reads, in the order of decisions.
+
+        `named` gives the names that the run has for the entities of a relation, where facts are shown by others.
+        """
         last = 0
         while found := self._rows(f"{_STANDING} AND verdict = 'accept' AND id > ? ORDER BY id LIMIT ?", (run, last, _PAGE)):
             for one in map(_decision, found):
-                yield "\t".join((one.relation, *one.entities)) + "\n"
+                entities = one.entities if named is None else named(one.relation, one.entities)
+                yield "\t".join((one.relation, *entities)) + "\n"
                 last = one.id
 
     def __del__(self) -> None:

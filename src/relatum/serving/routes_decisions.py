@@ -90,7 +90,17 @@ async def export(request: Request, run: str) -> Response:
     """Return the accepted facts as a file that `relatum update` reads."""
     site = site_of(request)
     kept, name = site.require_decisions(), site.runs[run].name
-    body = await site.at_work(request, lambda: "".join(kept.accepted(name)).encode(), slow=True)
+
+    def work(loaded: Run) -> bytes:
+        def named(relation: str, entities: tuple[str, ...]) -> Sequence[str]:
+            """Return the entities that numbers and dates are in, which facts are shown by."""
+            if not loaded.shown_values.columns(relation):
+                return entities
+            return [loaded.entities[one] for one in loaded.entities_of(Question(relation, entities))[:, 0].tolist()]
+
+        return "".join(kept.accepted(name, named)).encode()
+
+    body = await site.of_run(request, run, work, slow=True)
     headers = {"content-disposition": f'attachment; filename="{name}-accepted.tsv"'}
     return Response(body, media_type="text/tab-separated-values; charset=utf-8", headers=headers)
 
@@ -145,7 +155,11 @@ async def _decide(request: Request, run: str, relation: str, entities: Sequence[
         schema = loaded.schema[relation]
         if len(entities) != schema.arity:
             raise RequestError(400, f"entities: {relation} has {schema.arity}, not {len(entities)}")
-        names = tuple(loaded.entities[loaded.entities.id(one)] for one in entities)
+        grouped = loaded.shown_values.columns(relation)
+        for position, one in enumerate(entities):
+            if position not in grouped:
+                loaded.entities.id(one)  # refuses what is no whole name
+        names = tuple(name or "" for name in loaded.given_names(Question(relation, tuple(entities))))
         found = loaded.score(Question(relation, names))
         return kept.decide(name, relation, names, cast(Verdict, verdict), found.probability)
 
