@@ -39,7 +39,6 @@ from relatum.runs.answers import (
     Suggestion,
     question_of,
 )
-from relatum.runs.both_splits import BothSplits, both_splits
 from relatum.runs.bulk_completion import Written, complete_each, write_answers
 from relatum.runs.column_quality import ColumnQuality, column_quality
 from relatum.runs.completion import complete, score
@@ -402,15 +401,6 @@ class Run(Trained):
     def evaluate_columns(self, part: str = "test") -> Records[ColumnQuality]:
         """Return how well the held-out cells of each column are filled, beside what anybody could count."""
         return column_quality(self, part)
-
-    def evaluate_both_splits(self, *, progress: bool = True) -> BothSplits:
-        """Return how well the run does on what came later, beside facts that are left out at random.
-
-        For the latter a second model is trained with the same settings, which takes as long as the first; it is not kept.
-        The tables must have been imported with `time=COLUMN`.
-        """
-        with _watching(progress, None) as watch:
-            return both_splits(self, watch=watch)
 
     def export(
         self,

@@ -9,11 +9,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from relatum.data.row_store import Bins, Dependency, RowStore, RowTable, TableColumn, TableReference, TableSchema, Vectors
+from relatum.data.row_store import Bins, Dependency, RowStore, RowTable, TableColumn, TableReference, TableSchema
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError
 from support.mistakes import mistake
-from support.row_stores import store_of
 
 SCHEMA = TableSchema(
     "track",
@@ -124,39 +123,3 @@ def test_a_question_comes_with_what_is_seen_and_with_the_rest_of_its_own_fact() 
     assert table.given("day", rows, most=2).tolist() == [[2, 0, 1], [3, 1, 2], [0, 2, 3], [-1, -1, -1]]
     assert table.cells is cells  # untouched
     assert cells[3].tolist() == [3, 0, -1]
-
-
-# Vectors of rows
-
-VALUES = np.array([[3.0, 4.0], [0.0, 0.0], [0.0, 2.0]], np.float32)
-IDS = np.array([7, 2, 5], np.int32)
-
-
-def test_vectors_are_sorted_by_key_and_of_length_one() -> None:
-    vectors = Vectors.of(IDS, VALUES)
-    assert vectors.ids.tolist() == [2, 5, 7]
-    assert vectors.values.tolist() == [[0.0, 0.0], [0.0, 1.0], pytest.approx([0.6, 0.8])]
-    assert vectors.numbers(np.array([5, 6, 7, -1, 2], np.int32)).tolist() == [1, -1, 2, -1, 0]
-    assert len(vectors) == 3
-    assert Vectors.of(IDS[:0], VALUES[:0]).numbers(IDS).tolist() == [-1, -1, -1]
-
-
-@pytest.mark.parametrize(
-    ("ids", "values"),
-    [([0, 0], [[1.0], [1.0]]), ([-1, 0], [[1.0], [1.0]]), ([0, 1], [[1.0], [np.nan]]), ([0], [[1.0], [1.0]]), ([0], [[]])],
-)
-def test_what_is_no_vector_of_each_name_is_refused(ids: list[int], values: list[list[float]]) -> None:
-    with mistake("bad-vectors"):
-        Vectors(np.array(ids, np.int32), np.array(values, np.float32))
-
-
-def test_vectors_stay_with_their_rows_under_other_names() -> None:
-    store = store_of({"t": {"id": ["a", "b", "c"], "x": ["1", "2", "1"]}}, keys={"t": [("id",)]})
-    vectors = Vectors.of(store["t"].column("id"), np.eye(3, dtype=np.float32))
-    held = replace(store, vectors={"t": vectors})
-    more = held.with_names(Vocabulary(sorted({*store.names, "0", "t.id:bb", "zz"})))
-    moved = more.vectors["t"]
-    rows = moved.numbers(more["t"].column("id"))
-    assert moved.values[rows].tolist() == np.eye(3).tolist()
-    with mistake("bad-vectors"):
-        replace(store, names=Vocabulary(list(store.names)), vectors={"t": Vectors.of(np.array([99], np.int32), VALUES[:1])})

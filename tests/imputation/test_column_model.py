@@ -83,7 +83,6 @@ CONTEXT: dict[str, object] = {
         {"contexts": [{"paths": []}]},
         {"copies": [3]},
         {"copies": [{"column": "x", "back": [1]}]},
-        {"vectors": 0.0},
         {"later": {"column": "day"}},
         {"later": {"column": "day", "curve": [1.0, float("nan")]}},
         {"later": "day"},

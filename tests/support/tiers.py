@@ -22,7 +22,6 @@ ALL_ONLY = {
     "paper/test_figures.py": "needs matplotlib",
     "report/test_page_in_a_browser.py": "needs a browser",
     "resources/test_limits.py": "asks for minutes, and counts memory",
-    "runs/test_both_splits.py": "trains on two splits",
     "runs/test_directory_hostile.py": "damages runs in many ways",
     "runs/test_fit_starting.py": "starts and kills processes",
     "runs/test_trackers.py": "needs trackers",

@@ -28,13 +28,6 @@ def evaluate(
         str, typer.Option(help="Break down by arity, position, relation, seen, size, operation or depth; column: of tables.")
     ] = "arity",
     raw: Annotated[bool, typer.Option("--raw", help="Count known answers as competitors.")] = False,
-    both_splits: Annotated[
-        bool,
-        typer.Option(
-            "--both-splits",
-            help="After import --time: train a second model on a random split of the same facts, and show both.",
-        ),
-    ] = False,
     queries: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Answer the queries that `relatum queries` wrote, shape by shape.")
     ] = None,
@@ -59,7 +52,7 @@ def evaluate(
         raise SettingError(
             "contradictory-options", "judges cells, not ranks", place="--by column", remedy="ask for it alone"
         )
-    ranks = queries is None and not both_splits and keys != ["column"]
+    ranks = queries is None and keys != ["column"]
     if is_worker() and not _ranks_as_worker(run, split, raw=raw, ranks=ranks):
         return
     loaded = Run.load(run)
@@ -69,11 +62,6 @@ def evaluate(
         )
     if queries is not None:
         _show_query_quality(loaded, queries, predicted_alone=predicted_alone, json=json)
-        return
-    if both_splits:
-        if split != "test" or raw or by != "arity":
-            raise SettingError("contradictory-options", "--both-splits cannot be combined with --split, --by or --raw")
-        _show_both_splits(loaded, json=json)
         return
     if keys == ["column"]:
         _show_columns(loaded, split, json=json)
@@ -169,23 +157,6 @@ def _show_columns(run: Run, part: str, *, json: bool) -> None:
             "rows that are alike in all columns of a fact are held out together, so that a column of it is guessed from the "
             f"other columns alone, and each row counts: {listed}"
         )
-
-
-def _show_both_splits(run: Run, *, json: bool) -> None:
-    """Print how well a run does on what came later, and a second one on what is left out at random."""
-    if not json:
-        say("training a second model with as many rows held out at random; that takes as long as the first")
-    found = run.evaluate_both_splits(progress=not json)
-    if json:
-        print_json({"verdict": found.verdict, "measures": [one.to_dict() for one in found]})
-        return
-    numbers = ("held out", "by time", "at random", "difference")
-    rows = [
-        (one.what, one.measure, number(one.held_out), f"{one.by_time:.3f}", f"{one.at_random:.3f}", f"{one.difference:+.3f}")
-        for one in found
-    ]
-    print_table("test facts and cells, by time and at random", ("", "measure", *numbers), rows, numbers)
-    say(f"MRR {found.verdict}")
 
 
 def _show_query_quality(run: Run, folder: Path, *, predicted_alone: bool, json: bool) -> None:

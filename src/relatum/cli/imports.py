@@ -59,13 +59,6 @@ def import_tables(
     null_text: Annotated[
         Many, typer.Option(metavar="TEXT,...", help="Texts that stand for NULL, such as NA; can be repeated.")
     ] = None,
-    vectors: Annotated[
-        Many,
-        typer.Option(
-            metavar="[TABLE=]FILE",
-            help="Vectors of your own for rows: a column of keys, headed as Track.TrackId, beside lists or numbers.",
-        ),
-    ] = None,
     views: Annotated[bool, typer.Option("--views", help="Import the views of databases, too.")] = False,
     keep_ids: Annotated[bool, typer.Option("--keep-ids", help="Import unique columns, such as surrogate keys.")] = False,
     plain: Annotated[bool, typer.Option("--plain", help="Name entities by their value alone, whatever the column.")] = False,
@@ -109,7 +102,6 @@ def import_tables(
         "bins": {name: _whole(count) for name, count in _pairs("bins", bins, "*").items()} or None,
         "null": null,
         "null_text": [text for each in null_text or () for text in next(csv.reader([each]), [])],
-        "vectors": vectors or (),
         "views": views,
         "keep_ids": keep_ids,
         "plain": plain,
@@ -177,10 +169,8 @@ def _print_tables(imported: Imported, out: Path) -> None:
         for each in imported.columns
     ]
     print_table("Columns", heads, cells, ("NULL", "distinct"), drop=("relation", "NULL", "distinct", "type", "entity type"))
-    for vectors in imported.vectors:
-        say(str(vectors))
     if imported.options.time is not None:
-        say(f"held out is what is latest by {imported.options.time}; `relatum evaluate RUN --both-splits` shows both splits")
+        say(f"held out is what is latest by {imported.options.time}")
     for offer in imported.offers[:_OFFERS]:
         shares = f"{full_name(offer.column)} shares {offer.share:.0%} of its values with {full_name(offer.target)}: {offer}"
         say(f"{shares}; {offer.why}" if offer.why else shares)

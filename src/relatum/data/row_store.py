@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from relatum.arrays import Float32, Int64
+from relatum.arrays import Int64
 from relatum.artefacts import Count, Declared, Known, Share
 from relatum.data.stored_values import StoredTable
 from relatum.data.vocabulary import Ids, Vocabulary
@@ -26,7 +26,6 @@ HELD_OUT_PARTS = {"valid": 1, "test": 2}  # what `RowTable.parts` says of a cell
 ValueType = Literal["whole", "number", "date", "text"]
 Shape = Literal["entity", "fact", "both"]
 SHAPES: tuple[Shape, ...] = get_args(Shape)
-_LONGEST_VECTOR = 4096  # numbers
 
 Parts = npt.NDArray[np.int8]
 
@@ -186,49 +185,6 @@ class RowTable:
 
 
 @dataclass(frozen=True, eq=False)
-class Vectors:
-    """Vectors of the rows of a table, by what is in their key."""
-
-    ids: Ids  # int32[n], the keys by number in the names of the store, ascending and each once
-    values: Float32  # float32[n, d], of length 1 each, so that a product of two is their cosine
-
-    def __post_init__(self) -> None:
-        if self.values.ndim != 2 or self.ids.shape != (len(self.values),) or not 0 < self.values.shape[1] <= _LONGEST_VECTOR:
-            raise DataError(
-                "bad-vectors",
-                f"{self.values.shape} numbers for {self.ids.shape} names; each has 1 to {_LONGEST_VECTOR}",
-                place="vectors",
-            )
-        if not np.isfinite(self.values).all():
-            raise DataError("bad-vectors", "a number is not finite", place="vectors")
-        if np.any(self.ids[1:] <= self.ids[:-1]) or (len(self.ids) and self.ids[0] < 0):
-            raise DataError("bad-vectors", "names are not in order, or one is there twice", place="vectors")
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def numbers(self, ids: Ids | Int64) -> Int64:
-        """Return which vector each key has, -1 for none."""
-        if not len(self.ids):
-            return np.full(len(ids), -1, np.int64)
-        where = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
-        return np.where(self.ids[where] == ids, where, -1)
-
-    def with_ids(self, ids: Ids) -> Vectors:
-        """Return the same vectors under other numbers of their keys."""
-        order = np.argsort(ids, kind="stable")
-        return replace(self, ids=ids[order], values=self.values[order])
-
-    @classmethod
-    def of(cls, ids: Ids, values: Float32) -> Vectors:
-        """Return vectors of any length and in any order, brought to length 1; those that are 0 stay so."""
-        lengths = np.linalg.norm(values.astype(np.float64), axis=1, keepdims=True)
-        order = np.argsort(ids, kind="stable")
-        units = (values / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
-        return cls(ids[order], units[order])
-
-
-@dataclass(frozen=True, eq=False)
 class RowStore:
     """The rows of all imported tables, over names of their own: of entities, and of values that no fact holds."""
 
@@ -237,16 +193,10 @@ class RowStore:
     # what was chosen for the import, as plain data, by which more rows can be read in the same way
     options: Mapping[str, Any] = field(default_factory=dict)
     sources: tuple[str, ...] = ()  # where the tables came from
-    vectors: Mapping[str, Vectors] = field(default_factory=dict)  # of the rows of some tables, by name
     # what stands in each column at the source, row by row, also of columns and tables from which nothing is learned
     values: Mapping[str, StoredTable] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, vectors in self.vectors.items():
-            if self[name].schema.row_key is None or (len(vectors) and vectors.ids[-1] >= len(self.names)):
-                raise DataError(
-                    "bad-vectors", f"table {name!r} has no key of one column, or lacks one of their names", place="vectors"
-                )
         for name, values in self.values.items():
             if name in self.tables and len(values) != len(self[name]):
                 raise DataError(
@@ -295,5 +245,4 @@ class RowStore:
             return replace(table, cells=cells)
 
         tables = {name: moved(table) for name, table in self.tables.items()}
-        vectors = {name: one.with_ids(ids[one.ids]) for name, one in self.vectors.items()}
-        return replace(self, names=names, tables=tables, vectors=vectors)
+        return replace(self, names=names, tables=tables)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from relatum.artefacts import read
-from relatum.data.row_store import RowStore, RowTable, TableSchema, Vectors
+from relatum.data.row_store import RowStore, RowTable, TableSchema
 from relatum.data.stored_values import StoredColumn, StoredTable, Texts
 from relatum.data.vocabulary import Vocabulary
 from relatum.errors import DataError
@@ -41,8 +41,6 @@ def save_rows(folder: Path, rows: RowStore) -> None:
         arrays[f"{number}/cells"], arrays[f"{number}/parts"] = table.cells, table.parts
         if table.labels is not None:
             arrays[f"{number}/labels"] = _packed(table.labels)
-        if (vectors := rows.vectors.get(table.schema.name)) is not None:
-            arrays[f"{number}/vector_ids"], arrays[f"{number}/vectors"] = vectors.ids, vectors.values
     about = {
         "tables": [table.schema.to_json() for table in rows.tables.values()],
         "options": dict(rows.options),
@@ -66,9 +64,8 @@ def load_rows(folder: Path) -> RowStore | None:
         about = read(RowsAbout, stored.about)
         schemas = about["tables"]
         tables = {schema.name: _table(schema, number, arrays) for number, schema in enumerate(schemas)}
-        vectors = {one.name: _vectors(number, arrays) for number, one in enumerate(schemas) if f"{number}/vectors" in arrays}
         names, sources = Vocabulary(_unpacked(arrays["names"])), tuple(about["sources"])
-        return RowStore(names, tables, about["options"], sources, vectors, _load_values(folder / VALUES))
+        return RowStore(names, tables, about["options"], sources, _load_values(folder / VALUES))
     except (DataError, KeyError, TypeError, AttributeError, ValueError) as error:
         raise DataError(
             "damaged-rows", f"not the rows of tables ({error})", place=path, remedy="import the tables again"
@@ -135,13 +132,6 @@ def _table(schema: TableSchema, number: int, arrays: dict[str, npt.NDArray[Any]]
     if cells is None or parts is None or cells.dtype != np.int32 or parts.dtype != np.int8:
         raise DataError("damaged-rows", f"the cells of {schema.name!r} are missing")
     return RowTable(schema, cells, parts, None if labels is None else tuple(_unpacked(labels)))
-
-
-def _vectors(number: int, arrays: dict[str, npt.NDArray[Any]]) -> Vectors:
-    ids, values = arrays[f"{number}/vector_ids"], arrays[f"{number}/vectors"]
-    if ids.dtype != np.int32 or values.dtype != np.float32:
-        raise DataError("damaged-file", "vectors of another type")
-    return Vectors(ids, values)
 
 
 def _packed(texts: Iterable[str]) -> npt.NDArray[np.uint8]:

@@ -11,7 +11,7 @@ import numpy as np
 from relatum.arrays import Bool, Float64, Int64
 from relatum.data.vocabulary import Ids
 from relatum.fitting import never_certain
-from relatum.imputation.column_model import FIRST, REPEATS, BoundColumn, ColumnModel, Scored
+from relatum.imputation.column_model import FIRST, BoundColumn, ColumnModel, Scored
 from relatum.imputation.weights import calibrated, probabilities
 
 Scores = Callable[[str, str, Ids, Int64], Float64]
@@ -26,8 +26,8 @@ class Support:
     """One thing that speaks for an answer."""
 
     # `context`, rows that have the same elsewhere; `copy`, the same value stands at the end of a path; `before` or
-    # `after`, it stands in the row beside this one by key; `similar`, rows with similar vectors have it
-    kind: Literal["context", "copy", "before", "after", "similar"]
+    # `after`, it stands in the row beside this one by key
+    kind: Literal["context", "copy", "before", "after"]
     text: str  # the path or paths, or the key, as people read them: `AlbumId > Album.ArtistId`
     values: tuple[int, ...]  # what the row has at the end of each path, by id; of several values of one path, all
     share: float  # how probable the answer is by this alone: P(value | context), the row itself not counted
@@ -119,7 +119,7 @@ def _supports(
     features = scored.features[every, best]
     nats = model.sharpness * model.weights * features
     repeats = FIRST + count + 2 + len(model.copies)  # where those begin that are no reason of their own
-    adds = np.concatenate([nats[:, FIRST:repeats], nats[:, repeats + REPEATS :]], axis=1)
+    adds = nats[:, FIRST:repeats].copy()
     shares = np.stack([one.share[every, best] for one in scored.beside], 1) if count else np.zeros((len(best), 0))
     support = np.stack([one.rows for one in scored.beside], 1) if count else np.zeros((len(best), 0))
     if count:  # the strongest context speaks once more, as the maximum over all
@@ -128,11 +128,10 @@ def _supports(
         adds[every, strongest] += nats[:, 3]
     values = {path: view.reader.values(path, view.table, cells, rows) for one in model.contexts for path in one.paths}
     answers = np.append(bound.values.ids, -1)[scored.candidates.values[every, best]]
-    kinds: list[tuple[Literal["before", "after", "copy", "similar"], str]] = [
+    kinds: list[tuple[Literal["before", "after", "copy"], str]] = [
         ("before", bound.order.key or ""),
         ("after", bound.order.key or ""),
         *(("copy", path.text(view.store, view.table)) for path in model.copies),
-        ("similar", "vectors"),
     ]
     found = []
     for row in range(len(best)):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated
 
 import numpy as np
@@ -12,7 +11,7 @@ from relatum.arrays import Float64, Int64
 from relatum.artefacts import Declared, Known, Within
 from relatum.data.vocabulary import Ids
 from relatum.errors import DataError
-from relatum.imputation.contexts import STRENGTH, ColumnValues, Context, Counted, TableView
+from relatum.imputation.contexts import ColumnValues, Context, Counted, TableView
 from relatum.imputation.features import (
     Beside,
     Candidates,
@@ -26,7 +25,7 @@ from relatum.imputation.features import (
     smoothed,
     without_taken,
 )
-from relatum.imputation.neighbours import NAMED, KeyOrder, Neighbours
+from relatum.imputation.key_order import KeyOrder
 from relatum.imputation.paths import Path
 
 REPEATS = 2  # columns of the row that are looked at for whether values come with the same there again
@@ -53,20 +52,17 @@ class ColumnModel(Declared):
     copies: tuple[Path, ...]  # paths that lead to values which the column itself may have
     # of the features: the prior; being none of the candidates; the mean and the maximum over contexts; each context;
     # being the value of the row before, and after, by key; being the value of each copy; being a value that other
-    # rows have with the same in the first columns of the row that speak, which may speak against it; the rows with
-    # similar vectors, if they say anything
+    # rows have with the same in the first columns of the row that speak, which may speak against it
     weights: Annotated[Float64, Within(-1000, 1000, shape=(None,))]
     # slope and offset, in logits, from the share of the best candidate to how often it is right
     curve: Curve = (1.0, 0.0)
     sharpness: Annotated[float, Within(0.1, 1000)] = 1.0  # what all of that is multiplied by, by validation cells
     embedding: Annotated[float, Within(0, 1e30)] = 0.0  # the weight of an embedding's scores beside it
-    # how many rows the prior counts for beside rows with similar vectors; None if these say nothing
-    vectors: Annotated[float, STRENGTH] | None = None
     later: Later | None = None  # how sure it is of later rows; None if nothing says which these are
 
     def check(self, known: Known) -> None:
         """Refuse weights of other features, and what leads nowhere in the rows."""
-        features = FIRST + len(self.contexts) + 2 + len(self.copies) + REPEATS + (self.vectors is not None)
+        features = FIRST + len(self.contexts) + 2 + len(self.copies) + REPEATS
         if len(self.weights) != features:
             raise DataError("damaged-file", f"there must be {features}, not {len(self.weights)}", place="weights")
         for index, context in enumerate(self.contexts):
@@ -95,9 +91,8 @@ class BoundColumn:
         column: str,
         contexts: tuple[Context, ...] = (),
         copies: tuple[Path, ...] = (),
-        vectors: float | None = None,
     ) -> None:
-        self.view, self.column, self.copies, self.vectors = view, column, copies, vectors
+        self.view, self.column, self.copies = view, column, copies
         self.values = ColumnValues(view, column)
         self.prior = Prior(self.values.v, len(self.values.ids))
         self.order = KeyOrder(view, column, self.values)
@@ -112,12 +107,6 @@ class BoundColumn:
             whole = all(view.schema.has(one) and view.schema.column(one).bins is None for one in key)
             if len(paths) == len(key) - 1 > 0 and whole:
                 self._taken.append(Counted(view, Context(paths, (1,) * len(paths)), self.values))
-
-    @cached_property
-    def neighbours(self) -> Neighbours | None:
-        """The rows with similar vectors; None if the table has none."""
-        vectors = self.view.store.vectors.get(self.view.table)
-        return None if vectors is None else Neighbours(self.view, self.values, vectors)
 
     @property
     def contexts(self) -> tuple[Context, ...]:
@@ -138,11 +127,7 @@ class BoundColumn:
         around = self.order.of(cells, rows)
         reader, table = self.view.reader, self.view.table
         copied = [self.values.numbers(reader.values(path, table, cells, rows)) for path in self.copies]
-        extra, similar = [around, *copied], None
-        if self.vectors is not None and self.neighbours is not None:
-            similar = self.neighbours.of(cells)
-            extra.append(similar[0][:, :NAMED])
-        candidates = candidates_of(self.prior, self.counted, codes, own, np.concatenate(extra, 1))
+        candidates = candidates_of(self.prior, self.counted, codes, own, np.concatenate([around, *copied], 1))
         for key in self._taken:
             candidates = without_taken(candidates, key, key.of(cells, rows)[:, 0])
         beside: list[Beside] = []
@@ -158,9 +143,6 @@ class BoundColumn:
         same = [same_features(candidates, one) for one in (around[:, :1], around[:, 1:], *copied)]
         again = [repeat_features(one, one.of(cells, rows), candidates) for one in self._repeats]
         again += [np.zeros_like(rest)] * (REPEATS - len(again))
-        if self.vectors is not None:
-            by_similar = candidates.share if similar is None else Neighbours.share(*similar, candidates, self.vectors)
-            again.append(log_ratio(by_similar, candidates.share))
         first = [np.log(candidates.share), rest, shared[..., 0], shared[..., 1]]
         features = np.stack([*first, *columns, *same, *again], -1)
         features[~candidates.open] = 0.0

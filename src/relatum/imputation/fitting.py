@@ -61,7 +61,6 @@ def _chosen(
     singles = _singles(bound, sample, some)
     ends = ((one.paths[0], view.codes(one.paths[0])[0].first_values) for one in singles)
     bound.copies = tuple(path for path, values in ends if np.isin(values, bound.values.ids).any())[:_COPIES]
-    bound.vectors = _vector_strength(bound, sample)
     # what other rows say often follows from a column of the row, and must not push its other columns out
     far = [one for one in singles if not one.is_own][:_FAR]
     own = [one for one in singles if one.is_own][:_OWN]
@@ -131,9 +130,7 @@ def _drawn(rng: np.random.Generator, rows: Int64, most: int) -> Int64:
 
 def _finished(bound: BoundColumn, weights: Float64) -> ColumnModel:
     """Return the model with weights as they are written, so that one that was read again is the same."""
-    return ColumnModel(
-        bound.view.table, bound.column, bound.contexts, bound.copies, weights.round(_DIGITS), vectors=bound.vectors
-    )
+    return ColumnModel(bound.view.table, bound.column, bound.contexts, bound.copies, weights.round(_DIGITS))
 
 
 def _singles(bound: BoundColumn, sample: Int64, some: Int64 | None) -> list[Context]:
@@ -178,20 +175,6 @@ def _gains(one: Counted, x: Int64, own: Int64, base: Float64) -> Float64:
     return np.asarray(np.log(shares[:, says] / (known * base)[says]).sum(1))
 
 
-def _vector_strength(bound: BoundColumn, sample: Int64) -> float | None:
-    """Return how many rows the prior counts for beside rows with similar vectors; None if these say too little."""
-    if bound.neighbours is None or not len(bound.neighbours):
-        return None
-    own = bound.values.v[sample]
-    found, weights = bound.neighbours.of(bound.view.cells[:, sample])
-    base, total = bound.prior.shares(own), weights.sum(1)
-    here = ((found == own[:, None]) * weights).sum(1)
-    says = (total > 0) & (base > 0)
-    gains = [np.log((here + one * base)[says] / ((total + one) * base)[says]).sum() for one in _STRENGTHS]
-    best = int(np.argmax(gains))
-    return _STRENGTHS[best] if gains[best] > _FIRST_GAIN else None
-
-
 def _fitted(bound: BoundColumn, sample: Int64, start: Float64 | None) -> tuple[Scored, Float64]:
     """Return the features of sampled cells, each taken out of the counts, and the weights that fit them."""
     scored = bound.score(bound.view.cells[:, sample], sample, bound.values.v[sample])
@@ -209,7 +192,7 @@ def _fitted(bound: BoundColumn, sample: Int64, start: Float64 | None) -> tuple[S
 
 def _centre(bound: BoundColumn) -> Float64:
     count = len(bound.counted)
-    centre = np.zeros(FIRST + count + 2 + len(bound.copies) + REPEATS + (bound.vectors is not None))
+    centre = np.zeros(FIRST + count + 2 + len(bound.copies) + REPEATS)
     centre[0], centre[3] = _PRIOR, _MAXIMUM
     centre[FIRST : FIRST + count] = [_CONTEXT / (1 if one.parent is not None else count**0.5) for one in bound.contexts]
     return centre

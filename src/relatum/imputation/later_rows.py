@@ -105,7 +105,7 @@ def with_later(store: RowStore, view: TableView, model: ColumnModel, time: str |
     chosen = chosen[:: -(-len(chosen) // _CELLS)] if len(chosen) else chosen
     if len(chosen) < _FEW:
         return model
-    bound = BoundColumn(_without(view, model.column, latest), model.column, model.contexts, model.copies, model.vectors)
+    bound = BoundColumn(_without(view, model.column, latest), model.column, model.contexts, model.copies)
     if len(bound.values.ids) < 2:
         return model
     cells = bound.view.cells[:, chosen]

@@ -85,7 +85,7 @@ def _by_validation(store: RowStore, view: TableView, model: ColumnModel, scores:
     table, index = store[model.table], store[model.table].schema.index(model.column)
     rows = np.flatnonzero((table.parts[index] == 1) & (table.cells[index] >= 0))
     rows = rows[:: -(-len(rows) // _VALID)] if len(rows) else rows
-    bound = BoundColumn(view, model.column, model.contexts, model.copies, model.vectors)
+    bound = BoundColumn(view, model.column, model.contexts, model.copies)
     if len(rows) < _FEW or len(bound.values.ids) < 2 or _come_together(table, index, rows):
         return model
     rows, times = _standing_for_all(bound, rows)
@@ -243,7 +243,7 @@ class ColumnModels:
             while len(self._bound) >= _KEPT:
                 self._bound.pop(next(iter(self._bound)))
             view = self.view(model.table, most_part)
-            self._bound[key] = BoundColumn(view, model.column, model.contexts, model.copies, model.vectors)
+            self._bound[key] = BoundColumn(view, model.column, model.contexts, model.copies)
         return self._bound[key]
 
     def to_json(self) -> dict[str, Any]:

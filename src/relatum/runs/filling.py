@@ -148,8 +148,6 @@ def reason_text(rows: RowStore, labels: Labels, supports: Sequence[Support]) -> 
     counted = f"{support.rows:,.0f} row{'s' * (round(support.rows) != 1)}"
     if support.kind == "context":
         return f"{support.text} is {shown}: {percent(support.share)} of {counted}"
-    if support.kind == "similar":
-        return "rows with similar vectors have it"
     if support.kind == "copy":
         return f"{support.text} is {shown}: the same in {percent(support.share)} of {counted}"
     return f"the row {support.kind} it by {support.text} has the same: {percent(support.share)} of {counted}"

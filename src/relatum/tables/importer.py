@@ -34,7 +34,6 @@ from relatum.tables.stored import losses, read_values
 from relatum.tables.summary import ColumnRecord, Imported, TableRecord, unread_table
 from relatum.tables.time_split import latest, latest_of_each, parts_by_time, read_times, times_through
 from relatum.tables.values import null_hint, null_like
-from relatum.tables.vector_files import VectorRecord, read_vectors
 
 
 def read(source: Any, **options: Any) -> Imported:
@@ -251,11 +250,6 @@ class _Import:
             names, split = self._cut_on_train(names, split)
             store = self._rows(names)
             advance(1)
-        vectors: tuple[VectorRecord, ...] = ()
-        if self._options.vectors:
-            if store is None:
-                raise DataError("bad-vectors", "there are no rows of tables that they could be of", place="vectors")
-            store, vectors = read_vectors(self._options.vectors, store)
         checksums = {
             location: sha256_of(Path(location)) if Path(location).is_file() else None for location in self._locations
         }
@@ -271,9 +265,7 @@ class _Import:
         }
         columns = [record for one in self._planned for record in one.column_records(notes, lost.get(one.name, {}))]
         whole, near_names = replace(split, rows=store), warn_of_near_names(split)
-        return Imported(
-            whole, tuple(records), tuple(columns), checksums, self._options, tuple(self.offers), vectors, near_names
-        )
+        return Imported(whole, tuple(records), tuple(columns), checksums, self._options, tuple(self.offers), near_names)
 
     def _shape(self, one: _Table) -> None:
         """Find what the rows of a table become, and the relations that they give."""

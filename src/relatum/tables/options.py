@@ -57,11 +57,6 @@ class ImportOptions(Checked):
     )
     relation_key: str = setting("relation", "the key of a JSON object that names its relation")
     sql: Mapping[str, str] = setting({}, "for a name, a query whose rows are one more table: one SELECT, which only reads")
-    vectors: Sequence[str] = setting(
-        (),
-        "files with vectors of one's own for the rows of tables, as `FILE` or `TABLE=FILE`: a column of keys, called as in"
-        " the table (`Track.TrackId`), and beside it one column of lists, or columns of numbers",
-    )
     header: bool = setting(
         True, "the first line of a text file or sheet names its columns; else they are numbered: column_1"
     )
@@ -88,7 +83,7 @@ class ImportOptions(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("tables", "keep", "drop", "null_text", "vectors"):
+        for name in ("tables", "keep", "drop", "null_text"):
             if isinstance(getattr(self, name), str):
                 raise SettingError("setting-out-of-range", "must be a list of names, not one text", place=name)
         for name, shape in self.shapes.items():

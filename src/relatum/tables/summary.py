@@ -13,7 +13,6 @@ from relatum.datasets.load import save
 from relatum.files import document
 from relatum.tables.links import LinkOffer
 from relatum.tables.options import ImportOptions, full_name
-from relatum.tables.vector_files import VectorRecord
 from relatum.version import __version__
 
 RECORD = "import.json"
@@ -88,7 +87,6 @@ class Imported:
         locations: where the tables come from, without passwords; files with their SHA-256.
         options: what was chosen.
         offers: which columns could be linked to which.
-        vectors: what became of files of vectors.
         near_names: of entities and of relations, names that differ only in what people overlook.
     """
 
@@ -98,7 +96,6 @@ class Imported:
     locations: Mapping[str, str | None]
     options: ImportOptions
     offers: tuple[LinkOffer, ...] = ()
-    vectors: tuple[VectorRecord, ...] = ()
     near_names: Mapping[str, NearNames] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -119,7 +116,6 @@ class Imported:
                 {**asdict(offer), "column": full_name(offer.column), "target": full_name(offer.target)}
                 for offer in self.offers
             ],
-            "vectors": [asdict(one) for one in self.vectors],
             "near_names": {what: near.to_json() for what, near in self.near_names.items()},
         }
 

@@ -1,22 +1,19 @@
-"""A split by time: what happened last is held out, and nothing in training is later than that; and its twin at random."""
+"""A split by time: what happened last is held out, and nothing in training is later than that."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from relatum.arrays import Float64, Int64
-from relatum.data.hypergraph import Hypergraph, Split
-from relatum.data.row_store import Parts as CellParts
-from relatum.data.row_store import RowStore, RowTable
+from relatum.data.hypergraph import Hypergraph
 from relatum.data.sorting import differs_from_previous
 from relatum.data.splitting import Parts
 from relatum.data.vocabulary import Ids, Vocabulary
 from relatum.errors import DataError
 from relatum.tables.engine import Workspace
-from relatum.tables.facts import TableFacts, one_part_per_fact, relations_in, split_of
+from relatum.tables.facts import TableFacts
 from relatum.tables.staging import Staged
 
 _NEVER = (np.inf, -1)
@@ -114,60 +111,3 @@ def parts_by_time(
         first.get(tuple(fact), _NEVER)[1] for block in graph.blocks.values() for fact in np.stack(block.rows).T.tolist()
     ]
     return np.array(found, np.int8)
-
-
-def random_twin(split: Split, seed: int = 0) -> Split:
-    """Return the facts of a split by time with the rows that are held out drawn at random, as many as there were.
-
-    By time whole rows are held out, with what refers to them; so they are here, and all that differs is when they are from.
-    What was not split by time stays where it was.
-    """
-    rows = split.rows
-    if rows is None or rows.options.get("time") is None:
-        raise DataError(
-            "no-time-split",
-            "the facts were not split by time",
-            remedy="import tables with --time COLUMN to compare both splits",
-        )
-    dated = _dated_table(rows, str(rows.options["time"]))
-    table = rows[dated]
-    drawn: CellParts = np.random.default_rng(seed).permutation(table.parts.max(axis=0))
-    parts = {dated: drawn}
-    for name, other in rows.tables.items():
-        for reference in other.schema.references:
-            if name != dated and reference.table == dated and reference.targets == (table.schema.row_key,):
-                where = _rows_of(other.column(reference.columns[0]), table.column(reference.targets[0]))
-                parts[name] = np.where(where >= 0, drawn[where], other.parts.max(axis=0)).astype(np.int8)
-    tables, together = {}, []
-    for name, one in rows.tables.items():
-        found = _with_parts(one, parts[name]) if name in parts else one
-        facts = relations_in(one.schema, split.schema)
-        tables[name] = replace(found, parts=one_part_per_fact(facts, one.cells, found.parts))
-        together.append((facts, one.cells, tables[name].parts))
-    twin = split_of(rows.names, together, split.source)
-    if twin.schema != split.schema or twin.entities != split.entities:
-        raise DataError(
-            "no-time-split", "some facts came without the rows of tables, so that both splits cannot be compared"
-        )
-    return replace(twin, column_types=split.column_types, rows=replace(rows, tables=tables))
-
-
-def _dated_table(rows: RowStore, time: str) -> str:
-    """Return the table of the column that facts were split by, `table.column`; names may hold dots themselves."""
-    named = [name for name in rows.tables if time.startswith(f"{name}.")]
-    if not named:
-        raise DataError(
-            "damaged-rows", f"there are no rows of the table of {time!r}", place="time", remedy="import the tables again"
-        )
-    return max(named, key=len)
-
-
-def _with_parts(table: RowTable, drawn: CellParts) -> RowTable:
-    """Return a table with each row in the part that was drawn; keys, gaps and cells that are in no fact stay."""
-    parts = table.parts.copy()
-    held = {one.name: one.relation is not None for one in table.schema.columns}
-    for index, one in enumerate(table.schema.columns):
-        is_key = one.name == table.schema.row_key and one.relation != table.schema.relation
-        if held[one.part_of or one.name] and not is_key:
-            parts[index] = np.where(table.cells[index] >= 0, drawn, 0)
-    return replace(table, parts=parts)
