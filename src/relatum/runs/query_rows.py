@@ -180,8 +180,13 @@ def witness_facts(run: Trained, facts: Iterable[joins.WitnessFact]) -> tuple[Wit
     """Return the facts that a row rests on by the names of their entities."""
     witness = []
     for fact in facts:
-        called = tuple(run.entities[one] for one in fact.entities)
         is_condition = fact.relation not in run.schema
-        shown = tuple(map(run.shown_entity, called)) if is_condition else run.shown(fact.relation, called)
+        if is_condition:
+            called = tuple(run.entities[one] for one in fact.entities)
+            shown = tuple(map(run.shown_entity, called))
+        else:
+            found = run.shown_values.fact(fact.relation, fact.entities, known=fact.known)
+            called = found.names
+            shown = run.shown(fact.relation, called, intervals=found.intervals, known=found.is_known)
         witness.append(WitnessFact(fact.relation, called, fact.value, fact.known, fact.negated, shown, is_condition))
     return tuple(witness)

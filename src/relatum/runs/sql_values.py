@@ -12,6 +12,7 @@ import numpy as np
 from relatum.arrays import Int64
 from relatum.data.row_store import RowTable, TableColumn
 from relatum.data.stored_values import StoredColumn, shown_value
+from relatum.runs.shown_values import beside
 from relatum.runs.trained import Trained
 from relatum.sql.catalog import ShownColumn
 from relatum.tables.values import restored, value_of
@@ -38,10 +39,7 @@ class SqlColumn:
             row = self._rows.get(name)
             if row is not None:
                 return self._stored.value(row)
-        text = name.removeprefix(self._prefix)
-        if self._column is not None and self._column.bins is not None:
-            text = self._column.bins.median[self._column.bins.names.index(text)]
-        kind = self._shown.column_type
+        text, kind = self._run.shown_values.entity_shown(name)[0].removeprefix(self._prefix), self._shown.column_type
         if self._column is not None and self._column.bins is not None and self._column.value_type != "date":
             return value_of(text, "number")
         return restored(text) if kind is None else value_of(text, kind.value_type)
@@ -51,12 +49,8 @@ class SqlColumn:
         name, value = self._run.entities[entity], shown_value(self.value(entity))
         if self._shown.looked_up is not None:
             return value
-        if self._column is not None and self._column.bins is not None:
-            bins = self._column.bins
-            group = bins.names.index(name.removeprefix(self._prefix))
-            low, high = bins.least[group], bins.greatest[group]
-            return value if low == high else f"{value} ({low} to {high})"
-        return self.labelled(name, value)
+        interval = self._run.shown_values.entity_shown(name)[1]
+        return self.labelled(name, value) if interval is None else beside(value, interval)
 
     def labelled(self, name: str, value: str) -> str:
         """Return a value with what people call the entity that it is."""
