@@ -101,7 +101,6 @@ class Workspace:
         self._doing = doing
         self.null_text: tuple[str, ...] = ()
         self._error: type[Exception] = duckdb.Error
-        self._thread = ThreadPoolExecutor(1)
         self._folder: str | None = None
         self._connection: duckdb.DuckDBPyConnection
         if beside is not None:
@@ -216,8 +215,8 @@ class Workspace:
 
     def _do(self, statement: Callable[[], Found], what: str) -> Found:
         """Return what a statement gives; it runs in a thread of its own, so that one can see how far it is, and stop it."""
-        future = self._thread.submit(statement)
-        with progress(f"{self._doing} {what}", 100) as advance:
+        with ThreadPoolExecutor(1) as thread, progress(f"{self._doing} {what}", 100) as advance:
+            future = thread.submit(statement)
             reported = 0
             try:
                 while not wait([future], _TICK).done:
@@ -246,7 +245,6 @@ class Workspace:
 
     def close(self) -> None:
         """Close it and remove its temporary files."""
-        self._thread.shutdown()
         self._connection.close()
         if self._folder is not None:
             self._removed()
