@@ -158,6 +158,7 @@ def test_a_trigger_that_skips_rows_is_noticed(postgres_to_fill: Filled) -> None:
     assert filled.ask("SELECT * FROM t ORDER BY k") == [(1, None), (2, None)]
 
 
+@pytest.mark.everything  # it waits for locks
 def test_what_somebody_else_is_writing_to_is_left_alone(shop_to_fill: Filled, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "_PATIENCE", 0.1)
     monkeypatch.setitem(postgres._LOCAL, "lock_timeout", "100ms")

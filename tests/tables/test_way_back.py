@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from relatum.data.row_store import RowStore
@@ -25,6 +25,7 @@ from support.mysql_server import connect, run_script
 from support.strategies import STORED_VALUES
 
 
+@settings(max_examples=25)  # each is a table of all types, through two databases and a file
 @given(data=st.data())
 def test_values_of_every_type_come_back_from_a_file(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     rows = data.draw(st.integers(0, 6))
