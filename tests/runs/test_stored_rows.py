@@ -112,7 +112,14 @@ def in_postgres(postgres: str, truth: duckdb.DuckDBPyConnection) -> Truth:
     return _trained(f"{postgres}/stored"), truth
 
 
-@pytest.mark.parametrize("where", ["in_sqlite", "in_duckdb", "in_parquet", "in_csv", "in_postgres"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "in_sqlite",
+        "in_duckdb",
+        *(pytest.param(one, marks=pytest.mark.everything) for one in ("in_parquet", "in_csv", "in_postgres")),
+    ],
+)
 def test_known_rows_are_those_of_the_database(
     where: str, request: pytest.FixtureRequest, count: Callable[[int, int], int]
 ) -> None:

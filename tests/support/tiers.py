@@ -27,6 +27,7 @@ ALL_ONLY = {
     "runs/test_trackers.py": "needs trackers",
     "runs/test_worker_fit.py": "starts groups of processes",
     "serving/test_app_generated.py": "generates requests",
+    "serving/test_app_hostile_names.py": "asks for every page with every odd name",
     "serving/test_pages_in_a_browser.py": "needs a browser",
     "stranger": "types everything that documents show",
     "tables/test_changes_kills.py": "kills processes that fill databases",

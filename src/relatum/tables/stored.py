@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -269,8 +269,3 @@ def _made(name: str, column: StoredColumn, has_nan: bool) -> str:
         return f"CAST(CAST({name} AS DECIMAL(18,0)) * {unit} AS {column.type})"
     value = f"CASE WHEN n{name[1:]} THEN 'nan' ELSE {name} END" if has_nan else name
     return f"CAST({value} AS {column.type})"
-
-
-def types_of(table: StoredTable) -> Mapping[str, str]:
-    """Return the type as which the values of each column are compared."""
-    return {one.name: one.sql_type for one in table.columns}
