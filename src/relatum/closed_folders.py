@@ -128,9 +128,13 @@ def _reached(path: Path) -> Iterator[tuple[Path | str, int | None]]:
         name = names[-1]
         yield name, folder
     except OSError as error:
-        with suppress(OSError):  # of the system's words for a link, which differ, none is asked for
-            if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-                raise _refusal(path) from None
+        mode = 0  # where it has gone meanwhile
+        with suppress(OSError):  # the words of systems for a link differ
+            mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        # What is a folder now, or has gone, and was none a moment ago, somebody swaps for a link; so with a file.
+        was_swapped = isinstance(error, NotADirectoryError) and (not mode or stat.S_ISDIR(mode))
+        if stat.S_ISLNK(mode) or was_swapped or error.errno in (errno.ELOOP, errno.EMLINK):
+            raise _refusal(path) from None
         error.filename = str(path)
         raise
     finally:
