@@ -8,6 +8,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import relatum
 from relatum.runs.query_rows import QueryRows
 from relatum.runs.sql_answers import catalog_of_run
 from relatum.runs.stored_rows import StoredRows
+from relatum.tables.engine import Workspace
 from support import shop_with_gaps
 from support.random_sql import ENTITIES, as_duckdb, parsed_or_none, random_sql, random_sql_graph, random_sql_schema
 from support.random_stored_sql import RandomStoredSql, truth_of
@@ -170,3 +172,9 @@ def test_a_demand_on_an_empty_cell_is_as_likely_as_the_values_that_meet_it(in_sq
             assert (high if least > 12 else low) >= cells[item].probability - 0.011  # one counts .99 at most
     both = run.sql("SELECT id, price FROM items WHERE price > 12 AND NOT known", seconds=None)
     assert all(row["price"] > 12 - 5 and row.probability <= likely["> 12"][row["id"]] + 1e-9 for row in both)
+
+
+def test_moments_with_a_zone_are_those_of_utc() -> None:
+    with Workspace() as workspace:
+        query = "SELECT TIMESTAMPTZ '2005-05-05 10:00:00+02' AS a, 7 AS b, CAST(NULL AS TIMESTAMPTZ) AS a"
+        assert workspace.first(query, 5) == (("a", "b", "a"), [(datetime(2005, 5, 5, 8, tzinfo=UTC), 7, None)])

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -35,6 +36,7 @@ BATCH = 1 << 16  # rows
 _MOST_MEMORY = 2 << 30  # bytes; what does not fit goes to a temporary directory
 _ROOM = 1 << 28  # bytes of addresses
 _LONGEST_ROW = 2 << 20  # bytes of CSV, unless one is longer
+_MOMENT = "TIMESTAMP WITH TIME ZONE"
 _TICK = 0.2  # seconds between looks at how far a statement is
 
 # Nothing in the input may make the library fetch or run code.
@@ -84,6 +86,14 @@ class WorkspaceError(DataError):
         self.message = message
         line = message.partition("\n")[0]
         super().__init__("database-refused", line.partition(" Error: ")[2] or line, place=what)
+
+
+def _in_utc(row: tuple[Any, ...], moments: Sequence[int]) -> tuple[Any, ...]:
+    """Return a row whose moments at some places, which are those of UTC, say so."""
+    return tuple(
+        value.replace(tzinfo=UTC) if number in moments and isinstance(value, datetime) else value
+        for number, value in enumerate(row)
+    )
 
 
 class Workspace:
@@ -139,8 +149,14 @@ class Workspace:
 
         def found() -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
             cursor = self._connection.execute(sql)
-            names = tuple(str(each[0]) for each in cursor.description or ())
-            return names, cursor.fetchall() if most is None else cursor.fetchmany(most)
+            described = [(str(name), str(kind)) for name, kind, *_ in cursor.description or ()]
+            moments = [number for number, (_, kind) in enumerate(described) if kind == _MOMENT]
+            if moments:  # of which DuckDB makes values of Python only with a library of time zones
+                columns = [f"c{number}" for number in range(len(described))]
+                chosen = (f"{one} AT TIME ZONE 'UTC'" if at in moments else one for at, one in enumerate(columns))
+                cursor = self._connection.execute(f"SELECT {', '.join(chosen)} FROM ({sql}) AS t({', '.join(columns)})")  # noqa: S608
+            rows = cursor.fetchall() if most is None else cursor.fetchmany(most)
+            return tuple(name for name, _ in described), [_in_utc(row, moments) for row in rows] if moments else rows
 
         return self._do(found, what)
 
