@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
 
 from relatum.algebra import Difference, Expression, Filter, Intersection, Join, Product
 from relatum.algebra.lexer import as_written
 from relatum.algebra.node import post_order
 from relatum.data.schema import RelationSchema
-from relatum.errors import DataError, SettingError
-from relatum.joins.answering import JoinAnswer, JoinAnswers, WitnessFact, best_answers, holds, judged, witnesses_of
+from relatum.errors import DataError
+from relatum.joins.answering import JoinAnswer, WitnessFact, best_answers, holds, witnesses_of
 from relatum.joins.conjunction import Conjunction, Stored, alternatives_of
 from relatum.joins.search import Assignment, Search, Work
-from relatum.joins.truths import FactTruths, conjunction_by
+from relatum.joins.truths import FactTruths, Truths, conjunction_by
 from relatum.progress import progress
 from relatum.reasoning.query import Query
 from relatum.runs.answers import Question
@@ -40,47 +41,31 @@ def has_negations(expression: Expression) -> bool:
 
 
 def joined_rows(
-    run: Trained,
-    asked: Asked,
-    k: int = 100,
-    *,
-    known: bool | None = None,
-    least: float = 0.0,
-    conjunction: str = "product",
-    seconds: float | None = SECONDS,
+    run: Trained, asked: Asked, k: int = 100, *, new_only: bool = False, seconds: float | None = SECONDS
 ) -> QueryRows:
-    """Return the k best rows that answer a query.
-
-    `known` takes only those that follow from known facts, or only those that do not; no row is looked for below
-    `least`.
-    """
+    """Return the k best rows that answer a query, by the product of probabilities; of new ones alone if these are wanted."""
     k = whole_number("k", k)
-    conjunction_by(conjunction)
-    if not 0 <= least <= 1:
-        raise SettingError("setting-out-of-range", f"must be between 0 and 1, not {least}", place="probability")
     truths, facts = run_truths(run), fact_truths(run)
     with (
         progress("looking for answers", 0 if seconds is None else int(1000 * seconds)) as advance,
         Deadline(seconds, advance if seconds else None) as limit,
     ):
-        if known:
-            crisp = best_answers(asked.expression, facts, k, limit=limit)
-            given = judged(asked.expression, truths, [one.entities for one in crisp.answers], conjunction, limit)
-            ranked = sorted((one for one in given if one.value >= least), key=lambda one: (-one.value, one.entities))
-            found = JoinAnswers(tuple(ranked), crisp.proven, limit.stopped)
-        else:
-            seen: dict[tuple[int, ...], bool] = {}
-
-            def is_new(entities: tuple[int, ...]) -> bool:
-                if entities not in seen:
-                    (seen[entities],) = holds(asked.expression, facts, [entities])
-                return not seen[entities]
-
-            wanted = is_new if known is False else lambda _: True
-            found = best_answers(asked.expression, truths, k, conjunction, limit, least=least, keep=wanted)
+        wanted = new_by(asked.expression, facts) if new_only else lambda _: True
+        found = best_answers(asked.expression, truths, k, limit=limit, keep=wanted)
         follow = holds(asked.expression, facts, [one.entities for one in found.answers])
-    how = {"conjunction": conjunction, "floor": FLOOR, "proven": found.proven, "stopped": found.stopped}
-    return asked.rows(run, found.answers, follow, **how)
+    return asked.rows(run, found.answers, follow, floor=FLOOR, proven=found.proven, stopped=found.stopped)
+
+
+def new_by(expression: Expression, facts: Truths) -> Callable[[tuple[int, ...]], bool]:
+    """Return the test that an answer to an expression does not follow from facts; each is looked up once."""
+    seen: dict[tuple[int, ...], bool] = {}
+
+    def is_new(entities: tuple[int, ...]) -> bool:
+        if entities not in seen:
+            (seen[entities],) = holds(expression, facts, [entities])
+        return not seen[entities]
+
+    return is_new
 
 
 def covered_rows(
@@ -221,7 +206,7 @@ def joined_query(
     asked = Asked(whole, str(query), tuple(columns), tuple(range(whole.arity)))
     if coverage is not None:
         return covered_rows(run, asked, coverage, new_only=new_only, seconds=seconds)
-    return joined_rows(run, asked, k, known=False if new_only else None, seconds=seconds)
+    return joined_rows(run, asked, k, new_only=new_only, seconds=seconds)
 
 
 def run_truths(run: Trained) -> RunTruths:

@@ -14,12 +14,12 @@ from relatum.data.schema import RelationSchema
 from relatum.data.stored_values import shown_value
 from relatum.errors import DataError
 from relatum.files import is_there, read_document, write_document
-from relatum.joins.answering import JoinAnswer, best_answers, holds, judged, plan_of
+from relatum.joins.answering import JoinAnswer, best_answers, judged, plan_of
 from relatum.joins.truths import conjunction_by
 from relatum.progress import progress
 from relatum.runs.demanded_facts import DemandedTruths, ListedFacts, listed_facts
 from relatum.runs.join_truths import FLOOR
-from relatum.runs.joining import covered_rows, fact_truths, has_joins, has_negations, run_truths
+from relatum.runs.joining import covered_rows, fact_truths, has_joins, has_negations, new_by, run_truths
 from relatum.runs.query_rows import Asked, QueryRow, QueryRows, witness_facts
 from relatum.runs.sql_values import sql_columns
 from relatum.runs.stored_rows import stored_rows, unique_names
@@ -100,7 +100,8 @@ def answer_sql(
         return define_view(run, statement.name, view)
     if coverage is not None and statement.expression is not None:
         _require_whole_set(statement, text.strip())
-        asked = Asked(statement.expression, text.strip(), statement.columns, statement.positions)
+        plan = plan_of(statement.expression) if statement.kind == "explain" else ()
+        asked = Asked(statement.expression, text.strip(), statement.columns, statement.positions, plan)
         return covered_rows(run, asked, coverage, new_only=statement.known is False, seconds=seconds)
     conjunction_by(conjunction)
     with (
@@ -207,15 +208,10 @@ class _Answering:
     def _new(self, expression: Expression, most: int) -> tuple[list[QueryRow], bool]:
         """Return the best rows that do not follow from what is stored, and whether there are surely no better ones."""
         facts = DemandedTruths(fact_truths(self._run), {name: one.of_known() for name, one in self._listed.items()})
-        seen: dict[tuple[int, ...], bool] = {}
-
-        def is_new(entities: tuple[int, ...]) -> bool:
-            if entities not in seen:
-                (seen[entities],) = holds(expression, facts, [entities])
-            return not seen[entities]
-
         least = self._statement.least or 0.0
-        found = best_answers(expression, self._truths, most, self._conjunction, self._limit, least=least, keep=is_new)
+        found = best_answers(
+            expression, self._truths, most, self._conjunction, self._limit, least=least, keep=new_by(expression, facts)
+        )
         rows = []
         for answer in found.answers:
             entities = [answer.entities[position] for position in self._statement.positions]
